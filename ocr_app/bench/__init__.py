@@ -1,0 +1,1 @@
+"""Measurements. Each prints what it ran on and ends with one line of JSON."""

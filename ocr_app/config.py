@@ -1,0 +1,129 @@
+"""Settings: frozen, checked where they are made, read once at the entry point and passed down.
+
+Order of precedence: command line, then environment (`OCR_APP_*`), then a YAML file, then the defaults here.
+"""
+
+from dataclasses import dataclass, field
+
+from ocr_app.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class SparsityConfig:
+    """SR-SWA: what stays in memory and what a decode step reads."""
+
+    block_size: int = 32  # tokens per KV block
+    text_window: int = 128  # latest output tokens visible, the current one included
+    chunk_pages: int = 2  # pages in the active chunk, overlap included
+    overlap_pages: int = 1  # pages carried over between chunks, their KV reused
+    page_window: int = 64  # earlier pages that may keep blocks
+    sparsity_ratio: float = 0.1  # share of an earlier page's blocks retained
+    min_blocks_per_page: int = 1  # the floor under the ratio
+    block_budget: int = 12  # earlier blocks read per step, beside the current page
+    candidate_blocks: int = 16  # the best blocks the budget is chosen from
+    relevance_threshold: float = 0.3  # retained blocks scoring below go first when room is needed
+    max_resident_blocks: int | None = None  # hard cap; None: active chunk plus 1.75 median pages
+    routing: str = "dash"  # dash, minmax, mean, recent, all
+
+    def __post_init__(self) -> None:
+        for name in ("block_size", "text_window", "chunk_pages", "min_blocks_per_page", "candidate_blocks"):
+            _require(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
+        for name in ("overlap_pages", "page_window", "block_budget"):
+            _require(name, getattr(self, name), getattr(self, name) >= 0, "at least 0")
+        _require("overlap_pages", self.overlap_pages, self.overlap_pages < self.chunk_pages, f"below chunk_pages ({self.chunk_pages})")
+        _require("sparsity_ratio", self.sparsity_ratio, 0 <= self.sparsity_ratio <= 1, "between 0 and 1")
+        _require("relevance_threshold", self.relevance_threshold, 0 <= self.relevance_threshold <= 1, "between 0 and 1")
+        _require(
+            "block_budget",
+            self.block_budget,
+            self.block_budget <= self.candidate_blocks,
+            f"at most candidate_blocks ({self.candidate_blocks})",
+        )
+        cap = self.max_resident_blocks
+        _require("max_resident_blocks", cap, cap is None or cap >= 1, "at least 1, or empty for automatic")
+        _require("routing", self.routing, self.routing in ROUTING_NAMES, f"one of {', '.join(ROUTING_NAMES)}")
+
+
+ROUTING_NAMES = ("dash", "minmax", "mean", "recent", "all")
+ATTENTION_MODES = ("sparse", "full", "rswa")
+ENCODER_QUALITIES = ("tiny", "small")
+KV_DTYPES = ("float32", "float16", "bfloat16", "int8")
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderConfig:
+    """Limits that hold before work starts, and how pages are drawn."""
+
+    dpi: int = 150
+    max_pixels: int = 25_000_000  # a page above this is drawn at a lower resolution, and says so
+    max_file_bytes: int = 512 * 2**20
+    max_pages: int = 4096
+    page_timeout_s: float = 30.0
+    renderer_memory_bytes: int = 2 * 2**30
+
+    def __post_init__(self) -> None:
+        _require("dpi", self.dpi, 36 <= self.dpi <= 600, "between 36 and 600")
+        _require("max_pixels", self.max_pixels, self.max_pixels >= 10_000, "at least 10000")
+        for name in ("max_file_bytes", "max_pages", "page_timeout_s", "renderer_memory_bytes"):
+            _require(name, getattr(self, name), getattr(self, name) > 0, "above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderConfig:
+    """The visual encoder."""
+
+    quality: str = "tiny"
+    threads: int = 2
+    reuse: bool = True  # recognise identical line crops once
+    reuse_entries: int = 1000
+    straighten: bool = True  # put sideways and skewed scans right first
+
+    def __post_init__(self) -> None:
+        _require("quality", self.quality, self.quality in ENCODER_QUALITIES, f"one of {', '.join(ENCODER_QUALITIES)}")
+        _require("threads", self.threads, self.threads >= 1, "at least 1")
+        _require("reuse_entries", self.reuse_entries, self.reuse_entries >= 1, "at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderConfig:
+    """The model that writes, and its guards."""
+
+    model: str = "embedded"  # a name in the model registry: embedded, plain, ...
+    mode: str = "sparse"
+    kv_dtype: str = "float32"
+    device: str = "cpu"
+    backend: str = "gather"  # attention backend: dense, gather, flash
+    threads: int = 2
+    max_page_tokens: int = 8192
+    page_timeout_s: float = 300.0
+
+    def __post_init__(self) -> None:
+        _require("mode", self.mode, self.mode in ATTENTION_MODES, f"one of {', '.join(ATTENTION_MODES)}")
+        _require("kv_dtype", self.kv_dtype, self.kv_dtype in KV_DTYPES, f"one of {', '.join(KV_DTYPES)}")
+        for name in ("threads", "max_page_tokens", "page_timeout_s"):
+            _require(name, getattr(self, name), getattr(self, name) > 0, "above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """Where the app listens."""
+
+    host: str = "127.0.0.1"
+    port: int = 7860
+    log_level: str = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class AppConfig:
+    """Everything."""
+
+    sparsity: SparsityConfig = field(default_factory=SparsityConfig)
+    loader: LoaderConfig = field(default_factory=LoaderConfig)
+    encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    reader: ReaderConfig = field(default_factory=ReaderConfig)
+    server: ServerConfig = field(default_factory=ServerConfig)
+
+
+def _require(name: str, value: object, is_valid: bool, rule: str) -> None:
+    if not is_valid:
+        raise ConfigError(f"{name} is {value!r}; it must be {rule}.")

@@ -1,0 +1,1 @@
+"""SR-SWA: tensors and token ids only; nothing of documents or tokenizers."""

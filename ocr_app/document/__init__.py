@@ -1,0 +1,1 @@
+"""Files in, page images out; results out as Markdown, HTML, JSON and ZIP."""

@@ -1,0 +1,102 @@
+"""Every failure a user can cause or must know about. Each class names its HTTP status and exit code.
+
+Messages name the thing, the value and the remedy; they never hold a path of the server or a password.
+"""
+
+
+class OCRError(Exception):
+    """Base of all errors that are shown to a user."""
+
+    http_status = 500
+    exit_code = 1
+
+
+class ConfigError(OCRError):
+    """A setting is unknown or out of range."""
+
+    http_status = 422
+    exit_code = 3
+
+
+class UnsupportedFileError(OCRError):
+    """The bytes are neither a PDF nor an image that can be read."""
+
+    http_status = 415
+    exit_code = 4
+
+
+class EmptyFileError(UnsupportedFileError):
+    """The file has no bytes."""
+
+
+class PasswordRequiredError(OCRError):
+    """The document is encrypted and no password was given."""
+
+    http_status = 401
+    exit_code = 5
+
+
+class WrongPasswordError(PasswordRequiredError):
+    """The document is encrypted and the password does not open it."""
+
+    http_status = 403
+
+
+class DamagedFileError(OCRError):
+    """The file starts like a document, but its pages cannot be found."""
+
+    http_status = 422
+    exit_code = 6
+
+
+class NoPagesError(DamagedFileError):
+    """The document opens and has no page, or none of the pages asked for."""
+
+
+class PageRangeError(OCRError):
+    """The page range cannot be understood or lies outside the document."""
+
+    http_status = 422
+    exit_code = 7
+
+
+class TooLargeError(OCRError):
+    """The file, a page or the number of pages is over a limit."""
+
+    http_status = 413
+    exit_code = 8
+
+
+class PageRenderError(OCRError):
+    """One page could not be drawn: it crashed, ran out of memory or took too long. The rest of the document goes on."""
+
+    http_status = 422
+    exit_code = 9
+
+
+class ModelMissingError(OCRError):
+    """The weights of the chosen model are not there, or are not the ones expected."""
+
+    http_status = 503
+    exit_code = 10
+
+
+class BackendUnavailableError(OCRError):
+    """An attention backend or device was asked for that this machine does not have."""
+
+    http_status = 503
+    exit_code = 11
+
+
+class OutOfMemoryError(OCRError):
+    """The KV cache or the device has no room left for what was asked."""
+
+    http_status = 507
+    exit_code = 12
+
+
+class NonFiniteLogitsError(OCRError):
+    """The decoder produced NaN or infinity; the message names dtype and step."""
+
+    http_status = 500
+    exit_code = 13

@@ -1,0 +1,1 @@
+"""Models: what turns page images into Markdown. See `base` for the protocols and the registry."""

@@ -1,0 +1,54 @@
+"""The seam every model stands behind, and the registry of names.
+
+A reader is opened once per document. `prepare` may run ahead of `read` in another thread, by a bounded number of pages.
+"""
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Protocol
+
+from ocr_app.config import AppConfig
+from ocr_app.errors import ConfigError
+from ocr_app.types import KVSample, PageImage, PageReading, Run, TextDelta
+
+
+class PreparedPage(Protocol):
+    """A page ready to be read: encoded, or merely resized. `image` is upright and `runs` lie in its pixels."""
+
+    @property
+    def image(self) -> PageImage: ...
+
+    @property
+    def runs(self) -> tuple[Run, ...]: ...
+
+
+class ReaderSession(Protocol):
+    """Reads the pages of one document in order. Closing it frees its KV blocks."""
+
+    def prepare(self, image: PageImage) -> PreparedPage:
+        """Encode one page image. Called from one thread at a time, ahead of `read`."""
+        ...
+
+    def read(self, page: PreparedPage, should_stop: Callable[[], bool]) -> Iterator[TextDelta | KVSample | PageReading]:
+        """Yield text as it is written, KV readings in between, and one PageReading last. `should_stop` is asked every decode step."""
+        ...
+
+    def close(self) -> None: ...
+
+
+OpenReader = Callable[[AppConfig], ReaderSession]
+
+# name → "module:function"; the module is imported when the name is asked for
+READERS: dict[str, str] = {
+    "embedded": "ocr_app.models.embedded.session:open_embedded",
+    "plain": "ocr_app.models.embedded.plain:open_plain",
+}
+
+
+def open_reader(config: AppConfig) -> ReaderSession:
+    """Open the reader that `config.reader.model` names. Raises ConfigError for an unknown name."""
+    target = READERS.get(config.reader.model)
+    if target is None:
+        raise ConfigError(f"model is {config.reader.model!r}; it must be one of {', '.join(sorted(READERS))}.")
+    module_name, function_name = target.split(":")
+    return getattr(import_module(module_name), function_name)(config)
