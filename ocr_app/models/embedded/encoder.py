@@ -1,0 +1,68 @@
+"""The visual encoder: a page image in, lines and visual tokens out. It detects, cuts and reads lines and knows no reading order
+beyond rows from top to bottom.
+"""
+
+import time
+
+import numpy as np
+
+from ocr_app.config import EncoderConfig
+from ocr_app.models.embedded.crops import cut_line, quad_part
+from ocr_app.models.embedded.detector import LineDetector
+from ocr_app.models.embedded.recogniser import LineRecogniser, ReadLine
+from ocr_app.models.embedded.rows import row_order
+from ocr_app.models.embedded.runs import run_edges
+from ocr_app.models.embedded.weights import asset
+from ocr_app.types import Box, EncodedPage, Line, PageImage, Run
+
+FEATURE_SIZE = 240
+
+
+class VisualEncoder:
+    """Lines and visual tokens of page images. One page at a time; not for use by two threads at once."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        self._detector = LineDetector(asset("det.onnx"), config.threads)
+        self._recogniser = LineRecogniser(asset("rec.onnx"), asset("classifier.npz"), asset("characters.txt"), config.threads)
+
+    def encode(self, image: PageImage) -> EncodedPage:
+        """Find and read every line of a page."""
+        started = time.perf_counter()
+        quads = self._detector.detect(image.pixels)
+        read = self._recogniser.read([cut_line(image.pixels, quad) for quad in quads])
+        lines, runs, features = _lay_out(quads, read, (image.width_px, image.height_px))
+        return EncodedPage(image, lines, runs, features, time.perf_counter() - started)
+
+
+def _lay_out(quads: np.ndarray, read: list[ReadLine], size: tuple[int, int]) -> tuple[tuple[Line, ...], tuple[Run, ...], np.ndarray]:
+    """Lines in row order with their runs, boxes in page pixels; lines that say nothing are left out."""
+    kept = [index for index, line in enumerate(read) if line.spans]
+    boxes = [_bounds(quads[index], size) for index in kept]
+    lines: list[Line] = []
+    runs: list[Run] = []
+    features = [np.zeros((0, FEATURE_SIZE), np.float32)]
+    for place in row_order(boxes):
+        line, quad = read[kept[place]], quads[kept[place]]
+        line_runs = _line_runs(line, quad, size, len(lines))
+        lines.append(Line(boxes[place], len(runs), len(line_runs), float(np.mean([run.confidence for run in line_runs]))))
+        runs += line_runs
+        features.append(line.features)
+    return tuple(lines), tuple(runs), np.concatenate(features)
+
+
+def _line_runs(line: ReadLine, quad: np.ndarray, size: tuple[int, int], line_index: int) -> list[Run]:
+    edges = run_edges(line.spans, line.centres, line.width_px)
+    runs = []
+    for place, (span, (left, right)) in enumerate(zip(line.spans, edges, strict=True)):
+        box = _bounds(quad_part(quad, left / line.width_px, right / line.width_px), size)
+        is_last = place == len(line.spans) - 1
+        has_space_after = span.has_space_after and not is_last
+        runs.append(Run(line.text_of(span), box, line.confidence_of(span), has_space_after, line_index, place))
+    return runs
+
+
+def _bounds(quad: np.ndarray, size: tuple[int, int]) -> Box:
+    """The upright box around four corners, inside the page."""
+    (left, top), (right, bottom) = quad.min(axis=0), quad.max(axis=0)
+    width, height = size
+    return float(max(0, left)), float(max(0, top)), float(min(width, right)), float(min(height, bottom))

@@ -1,0 +1,153 @@
+"""Reads line crops: a CTC network cut before its classifier gives a feature vector per frame, the classifier its character.
+
+Knows crops 48 pixels high and nothing of pages. What a crop gives depends on its own pixels alone: crops are padded to a width that
+follows from their own width, never from the batch.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ocr_app.models.embedded.runs import RunSpan, split_runs
+from ocr_app.models.embedded.weights import open_network
+
+LINE_HEIGHT_PX = 48
+FRAME_PX = 8  # one feature vector per this many pixels
+MAX_WIDTH_PX = 3200  # the widest the network was trained for
+WIDTH_STEP_PX = 32
+MAX_BATCH_PX = 8 * 1024  # summed widths of a batch: keeps memory flat, wide crops go alone
+CLASSIFIER_FRAMES = 256  # rows per matrix product, so that its result stays in the cache
+BLANK = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadLine:
+    """What one crop says."""
+
+    characters: str
+    centres: tuple[float, ...]  # of each character, in pixels of the crop
+    probabilities: tuple[float, ...]
+    spans: tuple[RunSpan, ...]
+    features: np.ndarray  # (num_runs, 3 * D) float32: mean, first and last of each run's character frames
+    width_px: int
+
+    def text_of(self, span: RunSpan) -> str:
+        return self.characters[span.first : span.last + 1]
+
+    def confidence_of(self, span: RunSpan) -> float:
+        probabilities = self.probabilities[span.first : span.last + 1]
+        return sum(probabilities) / len(probabilities)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Frames:
+    """The frames of a crop, or of a piece of it, that say a character."""
+
+    classes: np.ndarray  # (n,) int
+    centres: np.ndarray  # (n,) pixels
+    probabilities: np.ndarray  # (n,)
+    features: np.ndarray  # (n, D)
+
+
+class LineRecogniser:
+    """Text and features of line crops, by the tiny network."""
+
+    def __init__(self, network: Path, classifier: Path, characters: Path, threads: int) -> None:
+        self._network = open_network(network, threads)
+        with np.load(classifier) as arrays:
+            self._weight, self._bias = arrays["weight"], arrays["bias"]
+        # Not splitlines(): some entries are themselves unusual line separators.
+        entries = [entry for entry in characters.read_text(encoding="utf-8").split("\n") if entry]
+        self._characters = ["", *entries, " "]
+        assert len(self._characters) == len(self._bias), "dictionary and classifier differ in length"
+
+    def read(self, crops: list[np.ndarray]) -> list[ReadLine]:
+        """Read RGB crops (48, W, 3), any width; the answer is in the order given."""
+        pieces = [(index, start, piece) for index, crop in enumerate(crops) for start, piece in cut_wide_crop(crop)]
+        frames = self._read_pieces([piece for _, _, piece in pieces])
+        by_crop: list[list[tuple[int, _Frames]]] = [[] for _ in crops]
+        for (index, start, _), found in zip(pieces, frames, strict=True):
+            by_crop[index].append((start, found))
+        return [self._read_line(parts, crop.shape[1]) for parts, crop in zip(by_crop, crops, strict=True)]
+
+    def _read_pieces(self, pieces: list[np.ndarray]) -> list[_Frames]:
+        frames: list[_Frames | None] = [None] * len(pieces)
+        for batch in make_batches([piece.shape[1] for piece in pieces]):
+            features = self._run_network([pieces[index] for index in batch])
+            for index, line_features in zip(batch, features, strict=True):
+                num_frames = -(-pieces[index].shape[1] // FRAME_PX)
+                frames[index] = self._classify(line_features[:num_frames])
+        return frames  # type: ignore[return-value]
+
+    def _run_network(self, crops: list[np.ndarray]) -> np.ndarray:
+        """Features (B, T, D) of crops that share a padded width."""
+        batch = np.zeros((len(crops), 3, LINE_HEIGHT_PX, padded_width(crops[0].shape[1])), np.float32)
+        for row, crop in zip(batch, crops, strict=True):
+            row[:, :, : crop.shape[1]] = crop[:, :, ::-1].transpose(2, 0, 1)  # the network learned on BGR
+            row[:, :, : crop.shape[1]] *= 2 / 255
+            row[:, :, : crop.shape[1]] -= 1
+        return self._network.run(None, {"x": batch})[0]
+
+    def _classify(self, features: np.ndarray) -> _Frames:
+        """Keep the frames that begin a character: not blank and unlike the frame before."""
+        scores = [features[start : start + CLASSIFIER_FRAMES] @ self._weight for start in range(0, len(features), CLASSIFIER_FRAMES)]
+        logits = np.concatenate(scores) + self._bias
+        classes = logits.argmax(axis=1)
+        begins = classes != BLANK
+        begins[1:] &= classes[1:] != classes[:-1]
+        kept = np.flatnonzero(begins)
+        return _Frames(classes[kept], (kept + 0.5) * FRAME_PX, _top_probability(logits[kept]), features[kept])
+
+    def _read_line(self, parts: list[tuple[int, _Frames]], width_px: int) -> ReadLine:
+        """Join the pieces of one crop and cut the line into runs."""
+        classes = np.concatenate([found.classes for _, found in parts])
+        centres = np.concatenate([found.centres + start for start, found in parts])
+        probabilities = np.concatenate([found.probabilities for _, found in parts])
+        vectors = np.concatenate([found.features for _, found in parts])
+        characters = [self._characters[index] for index in classes]
+        spans = split_runs(characters)
+        features = np.stack([_run_features(vectors, span) for span in spans]) if spans else np.zeros((0, 3 * vectors.shape[1]), np.float32)
+        return ReadLine("".join(characters), tuple(centres.tolist()), tuple(probabilities.tolist()), tuple(spans), features, width_px)
+
+
+def padded_width(width_px: int) -> int:
+    """Depends on the crop alone, so that its features do not depend on the batch."""
+    return max(1, -(-width_px // WIDTH_STEP_PX)) * WIDTH_STEP_PX
+
+
+def make_batches(widths: list[int]) -> list[list[int]]:
+    """Indices grouped by padded width, each group cut to a bounded number of pixels."""
+    by_width: dict[int, list[int]] = {}
+    for index, width in enumerate(widths):
+        by_width.setdefault(padded_width(width), []).append(index)
+    batches = []
+    for width, indices in sorted(by_width.items()):
+        size = max(1, MAX_BATCH_PX // width)
+        batches += [indices[start : start + size] for start in range(0, len(indices), size)]
+    return batches
+
+
+def cut_wide_crop(crop: np.ndarray) -> list[tuple[int, np.ndarray]]:
+    """Pieces of at most MAX_WIDTH_PX with their left edge, cut where the crop is plainest near the limit."""
+    pieces, start = [], 0
+    while crop.shape[1] - start > MAX_WIDTH_PX:
+        search_from = start + MAX_WIDTH_PX // 2
+        contrast = np.ptp(crop[:, search_from : start + MAX_WIDTH_PX].astype(np.int16), axis=(0, 2))  # (W,)
+        plain = np.convolve(contrast, np.ones(LINE_HEIGHT_PX // 2), mode="same")
+        cut = search_from + int(plain.argmin())
+        pieces.append((start, crop[:, start:cut]))
+        start = cut
+    return [*pieces, (start, crop[:, start:])]
+
+
+def _run_features(vectors: np.ndarray, span: RunSpan) -> np.ndarray:
+    mine = vectors[span.first : span.last + 1]
+    return np.concatenate([mine.mean(axis=0), mine[0], mine[-1]])
+
+
+def _top_probability(logits: np.ndarray) -> np.ndarray:
+    """Softmax at the largest logit of each row."""
+    if not len(logits):
+        return np.zeros(0, np.float32)
+    return 1 / np.exp(logits - logits.max(axis=1, keepdims=True)).sum(axis=1)
