@@ -20,6 +20,7 @@ class SparsityConfig:
     sparsity_ratio: float = 0.1  # share of an earlier page's blocks retained
     min_blocks_per_page: int = 1  # the floor under the ratio
     block_budget: int = 12  # earlier blocks read per step, beside the current page
+    page_budget: int = 8  # earlier pages, beside the current one and the overlap, that a step may read
     candidate_blocks: int = 16  # the best blocks the budget is chosen from
     relevance_threshold: float = 0.3  # retained blocks scoring below go first when room is needed
     max_resident_blocks: int | None = None  # hard cap; None: active chunk plus 1.75 median pages
@@ -28,7 +29,7 @@ class SparsityConfig:
     def __post_init__(self) -> None:
         for name in ("block_size", "text_window", "chunk_pages", "min_blocks_per_page", "candidate_blocks"):
             _require(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
-        for name in ("overlap_pages", "page_window", "block_budget"):
+        for name in ("overlap_pages", "page_window", "block_budget", "page_budget"):
             _require(name, getattr(self, name), getattr(self, name) >= 0, "at least 0")
         _require("overlap_pages", self.overlap_pages, self.overlap_pages < self.chunk_pages, f"below chunk_pages ({self.chunk_pages})")
         _require("sparsity_ratio", self.sparsity_ratio, 0 <= self.sparsity_ratio <= 1, "between 0 and 1")
