@@ -49,6 +49,7 @@ ROUTING_NAMES = ("dash", "minmax", "mean", "recent", "all")
 ATTENTION_MODES = ("sparse", "full", "rswa")
 ENCODER_QUALITIES = ("tiny", "small")
 KV_DTYPES = ("float32", "float16", "bfloat16", "int8")
+LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class ReaderConfig:
     """The model that writes, and its guards."""
 
     model: str = "embedded"  # a name in the model registry: embedded, plain, ...
+    weight_path: str | None = None  # a checkpoint's folder; None: the weights that come with the model
     mode: str = "sparse"
     kv_dtype: str = "float32"
     device: str = "cpu"
@@ -112,6 +114,10 @@ class ServerConfig:
     host: str = "127.0.0.1"
     port: int = 7860
     log_level: str = "info"
+
+    def __post_init__(self) -> None:
+        _require("port", self.port, 0 <= self.port <= 65535, "between 0 and 65535")
+        _require("log_level", self.log_level, self.log_level in LOG_LEVELS, f"one of {', '.join(LOG_LEVELS)}")
 
 
 @dataclass(frozen=True, slots=True)
