@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "ocr_app"
 LAYERS = [
     {"errors"},
     {"types", "config"},
-    {"document", "decoder", "telemetry"},
+    {"document", "decoder", "telemetry", "config_sources"},
     {"models"},
     {"pipeline"},
     {"service", "ui", "bench", "training"},
