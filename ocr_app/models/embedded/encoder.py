@@ -11,7 +11,6 @@ from ocr_app.models.embedded.crops import cut_line, quad_part
 from ocr_app.models.embedded.detector import LineDetector
 from ocr_app.models.embedded.recogniser import LineRecogniser, ReadLine
 from ocr_app.models.embedded.rows import row_order
-from ocr_app.models.embedded.runs import run_edges
 from ocr_app.models.embedded.weights import asset
 from ocr_app.types import Box, EncodedPage, Line, PageImage, Run
 
@@ -51,9 +50,8 @@ def _lay_out(quads: np.ndarray, read: list[ReadLine], size: tuple[int, int]) -> 
 
 
 def _line_runs(line: ReadLine, quad: np.ndarray, size: tuple[int, int], line_index: int) -> list[Run]:
-    edges = run_edges(line.spans, line.centres, line.width_px)
     runs = []
-    for place, (span, (left, right)) in enumerate(zip(line.spans, edges, strict=True)):
+    for place, (span, (left, right)) in enumerate(zip(line.spans, line.edges, strict=True)):
         box = _bounds(quad_part(quad, left / line.width_px, right / line.width_px), size)
         is_last = place == len(line.spans) - 1
         has_space_after = span.has_space_after and not is_last

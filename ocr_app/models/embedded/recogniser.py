@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ocr_app.models.embedded.runs import RunSpan, split_runs
+from ocr_app.models.embedded.runs import RunSpan, run_edges, split_runs
 from ocr_app.models.embedded.weights import open_network
 
 LINE_HEIGHT_PX = 48
@@ -18,6 +18,7 @@ MAX_WIDTH_PX = 3200  # the widest the network was trained for
 WIDTH_STEP_PX = 32
 MAX_BATCH_PX = 8 * 1024  # summed widths of a batch: keeps memory flat, wide crops go alone
 CLASSIFIER_FRAMES = 256  # rows per matrix product, so that its result stays in the cache
+EDGE_ROWS = 6
 BLANK = 0
 
 
@@ -26,9 +27,9 @@ class ReadLine:
     """What one crop says."""
 
     characters: str
-    centres: tuple[float, ...]  # of each character, in pixels of the crop
     probabilities: tuple[float, ...]
     spans: tuple[RunSpan, ...]
+    edges: tuple[tuple[float, float], ...]  # left and right of each run, in pixels of the crop
     features: np.ndarray  # (num_runs, 3 * D) float32: mean, first and last of each run's character frames
     width_px: int
 
@@ -69,7 +70,7 @@ class LineRecogniser:
         by_crop: list[list[tuple[int, _Frames]]] = [[] for _ in crops]
         for (index, start, _), found in zip(pieces, frames, strict=True):
             by_crop[index].append((start, found))
-        return [self._read_line(parts, crop.shape[1]) for parts, crop in zip(by_crop, crops, strict=True)]
+        return [self._read_line(parts, crop) for parts, crop in zip(by_crop, crops, strict=True)]
 
     def _read_pieces(self, pieces: list[np.ndarray]) -> list[_Frames]:
         frames: list[_Frames | None] = [None] * len(pieces)
@@ -99,7 +100,7 @@ class LineRecogniser:
         kept = np.flatnonzero(begins)
         return _Frames(classes[kept], (kept + 0.5) * FRAME_PX, _top_probability(logits[kept]), features[kept])
 
-    def _read_line(self, parts: list[tuple[int, _Frames]], width_px: int) -> ReadLine:
+    def _read_line(self, parts: list[tuple[int, _Frames]], crop: np.ndarray) -> ReadLine:
         """Join the pieces of one crop and cut the line into runs."""
         classes = np.concatenate([found.classes for _, found in parts])
         centres = np.concatenate([found.centres + start for start, found in parts])
@@ -108,7 +109,8 @@ class LineRecogniser:
         characters = [self._characters[index] for index in classes]
         spans = split_runs(characters)
         features = np.stack([_run_features(vectors, span) for span in spans]) if spans else np.zeros((0, 3 * vectors.shape[1]), np.float32)
-        return ReadLine("".join(characters), tuple(centres.tolist()), tuple(probabilities.tolist()), tuple(spans), features, width_px)
+        edges = run_edges(spans, centres.tolist(), column_ink(crop))
+        return ReadLine("".join(characters), tuple(probabilities.tolist()), tuple(spans), tuple(edges), features, crop.shape[1])
 
 
 def padded_width(width_px: int) -> int:
@@ -139,6 +141,12 @@ def cut_wide_crop(crop: np.ndarray) -> list[tuple[int, np.ndarray]]:
         pieces.append((start, crop[:, start:cut]))
         start = cut
     return [*pieces, (start, crop[:, start:])]
+
+
+def column_ink(crop: np.ndarray) -> np.ndarray:
+    """How far the pixels of each column differ among themselves, (W,); the outer rows are left out, where other lines reach in."""
+    inner = crop[EDGE_ROWS:-EDGE_ROWS].min(axis=2)
+    return np.ptp(inner.astype(np.int16), axis=0)
 
 
 def _run_features(vectors: np.ndarray, span: RunSpan) -> np.ndarray:

@@ -1,9 +1,13 @@
-"""Cuts a recognised line into runs, the visual tokens. Pure: knows characters and their places, no images and no networks."""
+"""Cuts a recognised line into runs, the visual tokens. Pure: knows characters, their places and the ink under them, no networks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 MAX_RUN_CHARACTERS = 8
+INKY_PERCENTILE = 90  # a column at this rank of the line holds a stroke
+EMPTY_SHARE = 0.25  # a column with less than this share of that is empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +41,43 @@ def split_runs(characters: Sequence[str]) -> list[RunSpan]:
     return spans
 
 
-def run_edges(spans: Sequence[RunSpan], centres: Sequence[float], width: float) -> list[tuple[float, float]]:
-    """Left and right edge of each run, in the units of `centres`, the places of the line's characters (spaces included).
+def run_edges(spans: Sequence[RunSpan], centres: Sequence[float], ink: np.ndarray) -> list[tuple[float, float]]:
+    """Left and right edge of each run in pixels of its crop.
 
-    An edge lies halfway to the neighbouring character, but no farther from its own character than half the line's usual distance:
-    the recogniser gives one place per character, not its width.
+    The recogniser gives one place per character (`centres`, spaces included), within a frame or so, and not its width; `ink` (W,) says how
+    much is printed in each column. Between two runs the widest empty stretch is left out; runs that touch are parted where there is
+    least ink.
     """
-    reach = _usual_distance(centres) / 2 if len(centres) > 1 else width / 2
-    edges = []
-    for span in spans:
-        left, right = centres[span.first] - reach, centres[span.last] + reach
-        if span.first > 0:
-            left = max(left, (centres[span.first - 1] + centres[span.first]) / 2)
-        if span.last + 1 < len(centres):
-            right = min(right, (centres[span.last] + centres[span.last + 1]) / 2)
-        edges.append((max(0.0, left), min(width, right)))
-    return edges
+    is_empty = ink < EMPTY_SHARE * np.percentile(ink, INKY_PERCENTILE)
+    edges = [[0.0, float(len(ink))] for _ in spans]
+    for i in range(len(spans) - 1):
+        start, end = int(centres[spans[i].last]), int(centres[spans[i + 1].first]) + 1
+        edges[i][1], edges[i + 1][0] = _gap(ink, is_empty, start, end)
+    if spans:
+        edges[0][0] = _first_ink(is_empty, centres[spans[0].first])
+        edges[-1][1] = len(ink) - _first_ink(is_empty[::-1], len(ink) - centres[spans[-1].last])
+    return [(left, max(right, left + 1)) for left, right in edges]
 
 
-def _usual_distance(centres: Sequence[float]) -> float:
-    """The upper quartile of the distances between neighbours: wide letters must fit, gaps between words must not count."""
-    distances = sorted(right - left for left, right in zip(centres, centres[1:], strict=False))
-    return distances[3 * len(distances) // 4]
+def _gap(ink: np.ndarray, is_empty: np.ndarray, start: int, end: int) -> tuple[float, float]:
+    """The longest empty stretch of columns between two places; where there is none, the plainest column."""
+    longest = (0, 0)
+    for left, right in _stretches(is_empty[start:end]):
+        if right - left > longest[1] - longest[0]:
+            longest = left, right
+    if longest[1]:
+        return float(start + longest[0]), float(start + longest[1])
+    plainest = start + int(ink[start:end].argmin()) if end > start else start
+    return float(plainest), float(plainest)
+
+
+def _first_ink(is_empty: np.ndarray, before: float) -> float:
+    """The first column with ink, or half a frame's width before the first character when there is none in front of it."""
+    inked = np.flatnonzero(~is_empty[: int(before) + 1])
+    return float(inked[0]) if len(inked) else max(0.0, before - 4)
+
+
+def _stretches(is_empty: np.ndarray) -> list[tuple[int, int]]:
+    """Start and end of each run of True."""
+    changes = np.flatnonzero(np.diff(is_empty.astype(np.int8), prepend=0, append=0))
+    return list(zip(changes[::2].tolist(), changes[1::2].tolist(), strict=True))
