@@ -1,5 +1,7 @@
 """Shared fixtures: fixed seeds and one torch thread, so that tests are repeatable on a busy machine."""
 
+from pathlib import Path
+
 import pytest
 
 
@@ -9,3 +11,16 @@ def fixed_seed():
 
     torch.manual_seed(0)
     torch.set_num_threads(1)
+
+
+@pytest.fixture
+def two_page_pdf(tmp_path: Path) -> Path:
+    """A drawn PDF: one line of large text on each of two small pages."""
+    import pymupdf
+
+    path = tmp_path / "two.pdf"
+    with pymupdf.open() as document:
+        for text in ("Copper kettle", "Silver spoon"):
+            document.new_page(width=220, height=90).insert_text((20, 50), text, fontsize=20)
+        document.save(path)
+    return path
