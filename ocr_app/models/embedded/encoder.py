@@ -10,6 +10,7 @@ from ocr_app.config import EncoderConfig
 from ocr_app.models.embedded.crops import cut_line, quad_part
 from ocr_app.models.embedded.detector import LineDetector
 from ocr_app.models.embedded.recogniser import LineRecogniser, ReadLine
+from ocr_app.models.embedded.reuse import read_reusing, shared_store
 from ocr_app.models.embedded.rows import row_order
 from ocr_app.models.embedded.weights import asset
 from ocr_app.types import Box, EncodedPage, Line, PageImage, Run
@@ -23,14 +24,21 @@ class VisualEncoder:
     def __init__(self, config: EncoderConfig) -> None:
         self._detector = LineDetector(asset("det.onnx"), config.threads)
         self._recogniser = LineRecogniser(asset("rec.onnx"), asset("classifier.npz"), asset("characters.txt"), config.threads)
+        self._store = shared_store(config.quality, config.reuse_entries) if config.reuse else None
 
     def encode(self, image: PageImage) -> EncodedPage:
         """Find and read every line of a page."""
         started = time.perf_counter()
         quads = self._detector.detect(image.pixels)
-        read = self._recogniser.read([cut_line(image.pixels, quad) for quad in quads])
+        read, num_hits = self._read([cut_line(image.pixels, quad) for quad in quads])
         lines, runs, features = _lay_out(quads, read, (image.width_px, image.height_px))
-        return EncodedPage(image, lines, runs, features, time.perf_counter() - started)
+        num_lookups = len(quads) if self._store is not None else 0
+        return EncodedPage(image, lines, runs, features, time.perf_counter() - started, num_hits, num_lookups)
+
+    def _read(self, crops: list[np.ndarray]) -> tuple[list[ReadLine], int]:
+        if self._store is None:
+            return self._recogniser.read(crops), 0
+        return read_reusing(self._store, self._recogniser.read, crops)
 
 
 def _lay_out(quads: np.ndarray, read: list[ReadLine], size: tuple[int, int]) -> tuple[tuple[Line, ...], tuple[Run, ...], np.ndarray]:
