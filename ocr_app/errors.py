@@ -100,3 +100,17 @@ class NonFiniteLogitsError(OCRError):
 
     http_status = 500
     exit_code = 13
+
+
+class FileMissingError(OCRError):
+    """There is no file where one was named."""
+
+    http_status = 404
+    exit_code = 14
+
+
+class OutputError(OCRError):
+    """The result cannot be written where it was asked for."""
+
+    http_status = 500
+    exit_code = 15
