@@ -66,6 +66,7 @@ class FakeDocument:
 
     kinds: list[str]
     num_drawn: int = 0
+    is_closed: bool = False
     ends_after: int | None = None
 
     @property
@@ -82,6 +83,9 @@ class FakeDocument:
             else:
                 pixels = np.zeros((4, 6, 3), np.uint8)
                 yield PageImage(index, pixels, 150.0, 3.0, 2.0, is_blank=kind == "blank", notes=(kind,))
+
+    def close(self) -> None:
+        self.is_closed = True
 
 
 @dataclass
@@ -260,12 +264,14 @@ def test_pages_are_prepared_in_one_thread_at_most_two_ahead():
 
 
 def test_closing_the_generator_ends_reader_and_thread():
-    session = FakeSession()
-    events = read_pages(FakeDocument(["good"] * 9), session, CONFIG, clock=session.clock)
+    session, document = FakeSession(), FakeDocument(["good"] * 9)
+    events = read_pages(document, session, CONFIG, clock=session.clock)
     assert any(isinstance(event, TextDelta) for event in events)
     assert session.num_open_reads == 1
+    assert not document.is_closed
     events.close()
     assert session.num_open_reads == 0
+    assert document.is_closed
     assert not feed_threads()
 
 

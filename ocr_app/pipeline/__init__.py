@@ -50,7 +50,7 @@ def read_pages(
     should_stop: Callable[[], bool] = never,
     clock: Clock = time.perf_counter,
 ) -> Iterator[Event]:
-    """The events of an open document read by an open reader."""
+    """The events of an open document read by an open reader; the document is closed at the end."""
     feed = PageFeed(document, session, clock)
     probe = MemoryProbe()
     try:

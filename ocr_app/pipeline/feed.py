@@ -30,6 +30,10 @@ class Document(Protocol):
 
     def pages(self) -> Iterator[PageImage | PageFailure]: ...
 
+    def close(self) -> None:
+        """End a page being drawn in another thread, and give everything back. May be called again."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class FedPage:
@@ -67,9 +71,10 @@ class PageFeed:
         return page
 
     def close(self) -> None:
-        """End the thread; wait for it, but not longer than a person pressing Stop would."""
+        """End the thread and close the document; wait, but not longer than a person pressing Stop would."""
         self._closing.set()
         self._room.release()
+        self._document.close()
         self._thread.join(CLOSE_WAIT_S)
         if self._thread.is_alive():
             logger.info("a page is still being prepared; its thread ends when that is done")
