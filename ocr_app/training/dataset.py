@@ -91,9 +91,7 @@ def _group(pool: list[Document], plan: BatchPlan) -> Iterator[list[Document]]:
         batch: list[Document] = []
         for document in sorted(pool[start : start + chunk], key=_length):
             longest = _length(document)  # sorted, so the newest is the longest
-            if batch and (
-                (len(batch) + 1) * longest > plan.max_tokens or (len(batch) + 1) * len(document) > plan.pages_per_step
-            ):
+            if batch and ((len(batch) + 1) * longest > plan.max_tokens or (len(batch) + 1) * len(document) > plan.pages_per_step):
                 yield batch
                 batch = []
             batch.append(document)

@@ -41,13 +41,14 @@ class Sight:
     """What output tokens see beside their own page and the text window."""
 
     text_window: int = 128
-    references: str = "all"  # earlier pages: all, none, random (blocks), routed (by the learned router)
+    references: str = "all"  # earlier pages: all, none, random (blocks), routed (by the learned router, as the engine does)
     block_budget: int = 12
+    overlap_pages: int = 1  # with `routed`: the pages before the current one that are read whole
 
 
 def forward(model: PointerReader, batch: Batch, sight: Sight) -> Tensor:
     """Logits (B, T, NUM_STRUCTURE_TOKENS + V), illegal ones -inf."""
-    num_documents, num_pages, num_visual = batch.is_visual.shape
+    num_documents, num_pages, _num_visual = batch.is_visual.shape
     visual = model.embed_visual(batch.features, batch.geometry).flatten(0, 1)  # (B * K, V, W)
     text = _embed_text(model, batch, visual)
     positions = batch.positions.flatten(0, 1)
@@ -103,7 +104,7 @@ def _random_blocks(batch: Batch, sight: Sight) -> Tensor:
 
 def _routed(model: PointerReader, layer: int, q: Tensor, k: Tensor, batch: Batch, see: Tensor, sight: Sight) -> Tensor:
     """Replace plain sight of earlier pages by the router's log-prior, as `decoder.routing` defines it: (B, 1, T, K * V + T) float."""
-    num_documents, num_pages, num_visual = batch.is_visual.shape
+    _num_documents, num_pages, num_visual = batch.is_visual.shape
     padding = -num_visual % BLOCK_SIZE
     keys = F.pad(k.unflatten(2, (num_pages, num_visual)), (0, 0, 0, padding)).unflatten(3, (-1, BLOCK_SIZE)).flatten(2, 3)
     filled = F.pad(batch.is_visual, (0, padding)).unflatten(2, (-1, BLOCK_SIZE)).flatten(1, 2)  # (B, N, S)
@@ -112,11 +113,12 @@ def _routed(model: PointerReader, layer: int, q: Tensor, k: Tensor, batch: Batch
     summaries = block_summaries(keys, model.router_heads[layer], filled[:, None])
     scores = router_scores(group_queries(q, k.shape[1]), summaries)  # (B, T, N)
     page_of_block = torch.arange(num_pages, device=q.device).repeat_interleave(scores.shape[-1] // num_pages)
-    is_candidate = (batch.page_of[:, :, None] > page_of_block) & has_tokens[:, None]
+    is_candidate = (batch.page_of[:, :, None] - sight.overlap_pages > page_of_block) & has_tokens[:, None]
     prior = route_log_prior(scores.masked_fill(~is_candidate, float("-inf")), budget=sight.block_budget)
     prior = prior.unflatten(-1, (num_pages, -1)).repeat_interleave(BLOCK_SIZE, -1)[..., :num_visual].flatten(2)
-    is_own = batch.page_of[:, :, None] == torch.arange(num_pages, device=q.device).repeat_interleave(num_visual)
-    bias = torch.where(is_own, torch.zeros_like(prior), prior)
+    distance = batch.page_of[:, :, None] - torch.arange(num_pages, device=q.device).repeat_interleave(num_visual)
+    is_fixed = (distance >= 0) & (distance <= sight.overlap_pages)
+    bias = torch.where(is_fixed, torch.zeros_like(prior), prior)
     bias = torch.cat([bias, bias.new_zeros(*bias.shape[:2], see.shape[-1] - bias.shape[-1])], -1)[:, None]
     return bias.masked_fill(~see, float("-inf"))
 
@@ -137,7 +139,7 @@ def _embed_text(model: PointerReader, batch: Batch, visual: Tensor) -> Tensor:
 
 def _legal_logits(model: PointerReader, batch: Batch, text: Tensor, keys: Tensor) -> Tensor:
     """Pointers go to the token's own page; runs copied before and structure the grammar forbids are out."""
-    num_documents, num_pages, num_visual = batch.is_visual.shape
+    num_documents, _num_pages, num_visual = batch.is_visual.shape
     structure, pointers = model.scores(text, batch.cursors, keys.flatten(1, 2))
     own = batch.page_of[..., None] * num_visual + torch.arange(num_visual, device=text.device)
     pointers = pointers.gather(2, own)

@@ -1,4 +1,4 @@
-"""Makes a training file: documents laid out by a real typesetter, some really encoded from degraded pictures, most simulated from their truth.
+"""Makes a training file: documents laid out by a real typesetter, some really encoded from degraded pictures, most simulated.
 
 `python -m ocr_app.training.prepare data.npz --encoded 60 --simulated 800` ; fixed seeds give the same documents again.
 """
@@ -107,7 +107,8 @@ def main(argv: list[str] | None = None) -> int:
         documents += [pages for pages in tqdm(simulated, total=len(jobs), desc="simulating", file=sys.stderr) if pages]
     save_documents(documents, args.out)
     num_pages = sum(map(len, documents))
-    print(f"{len(documents)} documents, {num_pages} pages, {bank.num_characters} characters in the bank, {args.out.stat().st_size / 1e6:.1f} MB")
+    size_mb = args.out.stat().st_size / 1e6
+    print(f"{len(documents)} documents, {num_pages} pages, {bank.num_characters} characters in the bank, {size_mb:.1f} MB")
     return 0
 
 

@@ -4,6 +4,7 @@ The simulation is for volume: it cuts the true characters into lines and runs as
 slips, and takes each run's features from frames of really encoded characters (`FrameBank`). It costs a hundredth of encoding.
 """
 
+import itertools
 import random
 from dataclasses import dataclass
 
@@ -204,7 +205,7 @@ def _pieces(truth: PageTruth) -> list[list[int]]:
 
 def _cut_at_gaps(line: list[int], truth: PageTruth, slips: Slips) -> list[list[int]]:
     parts = [[line[0]]]
-    for before, now in zip(line, line[1:], strict=False):
+    for before, now in itertools.pairwise(line):
         gap = truth.boxes[now, 0] - truth.boxes[before, 2]
         height = truth.boxes[now, 3] - truth.boxes[now, 1]
         if gap > slips.line_gap * height:
@@ -235,7 +236,7 @@ def _line_box(boxes: np.ndarray, slips: Slips, rng: random.Random) -> list[float
 def _spell(line: list[int], truth: PageTruth, slips: Slips, rng: random.Random) -> tuple[list[str], list[int | None]]:
     """Characters with the spaces between words, and the index of each (None for a space)."""
     characters, sources = [truth.chars[line[0]]], [line[0]]
-    for before, now in zip(line, line[1:], strict=False):
+    for before, now in itertools.pairwise(line):
         gap = truth.boxes[now, 0] - truth.boxes[before, 2]
         if gap > 0.13 * (truth.boxes[now, 3] - truth.boxes[now, 1]) and rng.random() >= slips.lost_space:
             characters.append(" ")

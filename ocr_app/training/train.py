@@ -70,7 +70,7 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate()
         with torch.autocast("cuda", torch.bfloat16) if self.device == "cuda" else nullcontext():
-            logits = forward(self.model, batch, Sight(references=references))
+            logits = forward(self.model, batch, self._sight(references))
         loss = loss_of(logits, batch, self.config.structure_weight)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -80,6 +80,10 @@ class Trainer:
         self.step_index += 1
         self.trained_s += time.perf_counter() - started
         return {"loss": loss.item(), **accuracies(logits.detach(), batch)}
+
+    def _sight(self, references: str) -> Sight:
+        """Budgets smaller than at reading, and no overlap at times, so that the router has to choose though the documents are short."""
+        return Sight(references=references, block_budget=self.rng.choice((2, 4, 12)), overlap_pages=self.rng.choice((0, 1)))
 
     @torch.no_grad()
     def _update_average(self) -> None:
@@ -182,7 +186,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--pages-per-step", type=int, default=8)
-    parser.add_argument("--shape", type=json.loads, default={}, help='sizes other than the default, as JSON: \'{"width": 256}\'')
+    parser.add_argument("--shape", type=json.loads, default={}, help="sizes other than the default, as JSON: '{\"width\": 256}'")
     args = parser.parse_args(argv)
 
     torch.set_num_threads(args.threads)

@@ -115,7 +115,7 @@ class Grammar:
 
     def _allow_regions(self, mask: np.ndarray) -> None:
         mask[list(REGIONS)] = self.has_runs_left
-        mask[Structure.END_PAGE] = True
+        mask[Structure.END_PAGE] = not self.has_runs_left
 
     def _allow_joins(self, mask: np.ndarray, ends_with_hyphen: bool, *, line_break: bool) -> None:
         mask[Structure.JOIN] = self.has_runs_left
