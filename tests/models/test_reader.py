@@ -1,0 +1,135 @@
+"""The reader through the engine: the same scores as in training, drafts that change nothing, pages that do not see each other."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from ocr_app.config import AppConfig, SparsityConfig
+from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Structure
+from ocr_app.models.embedded.reader import PointerReader, ReaderShape
+from ocr_app.models.embedded.session import EmbeddedSession
+from ocr_app.models.embedded.visual import visual_page
+from ocr_app.training.batches import collate
+from ocr_app.training.forward import Sight, forward
+from ocr_app.training.seen import PageSample
+from ocr_app.training.targets import legal_structure
+from ocr_app.types import EncodedPage, PageReading, TextDelta, Verdict
+
+ROWS = [["Title"], ["1. ", "some ", "words ", "of ", "a ", "para-"], ["graph ", "that ", "ends."], ["left ", "right"], ["7"]]
+SMALL = ReaderShape(width=32, num_layers=2, num_heads=2, head_dim=48, hidden_dim=48, geometry_dim=16, pointer_dim=48)
+
+
+@pytest.fixture
+def model() -> PointerReader:
+    reader = PointerReader(SMALL).eval().requires_grad_(False)
+    for parameter in reader.parameters():
+        if parameter.dim() > 1:
+            torch.nn.init.normal_(parameter, std=0.3)
+    torch.nn.init.normal_(reader.router_heads, std=0.5)
+    return reader
+
+
+def open_session(model: PointerReader, *, drafts: bool = True, mode: str = "sparse", **sparsity) -> EmbeddedSession:
+    config = AppConfig(sparsity=SparsityConfig(**sparsity))
+    return EmbeddedSession(replace(config, reader=replace(config.reader, mode=mode)), None, model, drafts=drafts)
+
+
+def read(session: EmbeddedSession, page: EncodedPage) -> tuple[PageReading, str]:
+    items = list(session.read(page, lambda: False))
+    return items[-1], "".join(item.text for item in items if isinstance(item, TextDelta))
+
+
+def test_every_run_is_placed_once_even_by_an_untrained_reader(model, make_page):
+    session = open_session(model)
+    for index in range(3):
+        page = make_page(ROWS, page_index=index, seed=index)
+        reading, text = read(session, page)
+        placed = sorted(run for region in reading.regions for run in region.run_indices)
+        assert placed == list(range(len(page.runs)))
+        assert reading.verdict is Verdict.OK
+        assert text == reading.markdown
+
+
+def test_drafts_change_the_number_of_steps_and_nothing_else(model, make_page):
+    pages = [make_page(ROWS * 3, page_index=index, seed=index) for index in range(2)]
+    plain, drafted = open_session(model, drafts=False), open_session(model, drafts=True)
+    for page in pages:
+        assert read(plain, page)[0].regions == read(drafted, page)[0].regions
+    assert drafted._engine.num_steps <= plain._engine.num_steps
+
+
+def test_sparse_with_unlimited_budgets_reads_as_full_attention(model, make_page):
+    sparse = open_session(model, text_window=10_000, sparsity_ratio=1.0, block_budget=500, candidate_blocks=500, max_resident_blocks=500)
+    full = open_session(model, mode="full")
+    for index in range(3):
+        page = make_page(ROWS * 2, page_index=index, seed=index)
+        assert read(sparse, page)[0].regions == read(full, page)[0].regions
+
+
+def test_closing_a_session_in_the_middle_of_a_page_frees_its_blocks(model, make_page):
+    session = open_session(model)
+    events = session.read(make_page(ROWS), lambda: False)
+    next(events)
+    events.close()
+    session.close()
+    assert session._engine.pool.num_free_blocks == session._engine.pool.num_blocks - 1  # all but the null block
+
+
+def test_a_stopped_page_keeps_what_is_written(model, make_page):
+    session = open_session(model, drafts=False)
+    asked = iter(range(1000))
+    items = list(session.read(make_page(ROWS), lambda: next(asked) >= 4))
+    assert items[-1].verdict is Verdict.CANCELLED
+    assert "".join(item.text for item in items if isinstance(item, TextDelta)) == items[-1].markdown
+
+
+def test_the_token_cap_ends_a_page_and_marks_what_is_left(model, make_page):
+    session = open_session(model, drafts=False)
+    session._max_page_tokens = 3
+    page = make_page(ROWS)
+    reading, _ = read(session, page)
+    assert reading.verdict is Verdict.TOKEN_CAP
+    assert sorted(run for region in reading.regions for run in region.run_indices) == list(range(len(page.runs)))
+
+
+def sample_of(page: EncodedPage) -> PageSample:
+    """A page with plausible targets: one paragraph in the order of the runs, then the end."""
+    visual = visual_page(page)
+    tokens = [int(Structure.PARAGRAPH), *range(NUM_STRUCTURE_TOKENS, NUM_STRUCTURE_TOKENS + len(page.runs)), int(Structure.END_PAGE)]
+    legal = legal_structure(tokens, len(page.runs), [run.text for run in page.runs], may_continue=page.page_index > 0)
+    return PageSample(visual.features, visual.geometry, visual.positions, np.array(tokens), legal)
+
+
+@pytest.mark.parametrize("references", ["all", "routed"])
+def test_the_engine_scores_as_training_does(model, make_page, references):
+    pages = [make_page(ROWS * 4, page_index=index, seed=index) for index in range(3)]
+    samples = [sample_of(page) for page in pages]
+    batch = collate([samples], FixedAxis())
+    sight = Sight(text_window=24, references=references, block_budget=2, overlap_pages=1)
+    trained = forward(model, batch, sight)[0]
+    limits = {"max_resident_blocks": 500, "sparsity_ratio": 1.0, "text_window": 24}
+    budget = 2 if references == "routed" else 500
+    session = open_session(model, block_budget=budget, candidate_blocks=max(16, budget), **limits)
+    start = 0
+    for page, sample in zip(pages, samples, strict=True):
+        state = session._enter_page(page)
+        for token, expected in zip([int(Structure.PAGE), *sample.tokens[:-1].tolist()], trained[start:], strict=False):
+            logits = session._engine.decode_step([session._sequence], [[token]])[0][0]
+            state.advance(token)
+            same_width = torch.cat([expected, torch.full((len(logits),), float("-inf"))])[: len(logits)]
+            torch.testing.assert_close(logits, same_width, atol=2e-4, rtol=2e-4)
+        session._engine.end_page(session._sequence)
+        session._has_pages = True
+        start += len(sample.tokens)
+
+
+class FixedAxis:
+    """Stands in for the random page distances of training: pages 0, 1, 2."""
+
+    def randint(self, low: int, high: int) -> int:
+        return 0
+
+    def random(self) -> float:
+        return 0.0
