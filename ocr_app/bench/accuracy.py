@@ -49,8 +49,8 @@ def main(argv: list[str]) -> int:
     }
     print(accuracy_tables.printed(result))
     if options.worst:
-        write_worst(records, options.worst, RESULTS / "worst", options.dpi)
-    print_result("accuracy", result, RESULTS / "accuracy.json" if options.save else None)
+        write_worst(records, options.worst, options.into / "worst", options.dpi)
+    print_result("accuracy", result, options.into / "accuracy.json" if options.save else None)
     return 0
 
 
@@ -122,7 +122,8 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--dpi", type=int, default=LoaderConfig().dpi)
     parser.add_argument("--threads", type=int, default=2, help="of ours and rapidocr; tesseract always has one")
     parser.add_argument("--worst", type=int, default=0, metavar="N", help="keep pictures of the N worst pages of the first engine")
-    parser.add_argument("--save", action="store_true", help="write assets/bench/accuracy.json")
+    parser.add_argument("--save", action="store_true", help="write accuracy.json")
+    parser.add_argument("--into", type=Path, default=RESULTS, metavar="DIR", help="where results and pictures go; assets/bench by default")
     return parser.parse_args(argv)
 
 

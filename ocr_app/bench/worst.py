@@ -86,7 +86,7 @@ def _findings(record: PageRecord) -> Iterator[str]:
     elif record.word_f1 >= GOOD_F1 and record.cer is not None and record.cer > 1 - GOOD_F1:
         yield "the words are right and the lines in order, so a passage inside lines, or a few short lines, moved"
     if score.num_loops:
-        yield f"{score.num_loops} loops"
+        yield f"repeats itself in {score.num_loops} place{'s' * (score.num_loops > 1)}"
     if score.num_lost_runs:
         yield f"{score.num_lost_runs} runs seen and not written"
     for name, counts in (("headings", score.headings), ("list items", score.list_items), ("table cells", score.cells)):

@@ -1,0 +1,165 @@
+"""The bench from end to end on two generated documents, with the engines that run without a download."""
+
+import json
+import shutil
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from ocr_app.bench import accuracy
+from ocr_app.bench.engines import EngineMissingError, EngineOptions, EngineOutput, make_engine
+from ocr_app.bench.environment import RESULTS
+from ocr_app.bench.ground_truth import TruthDocument, TruthPage, load_held_out
+from ocr_app.bench.page_score import PageRecord, score_page
+from ocr_app.bench.worst import MAX_PICTURE_BYTES, diagnose, small_png, worst_pages
+from ocr_app.config import LoaderConfig
+from ocr_app.document.loader import open_document
+from ocr_app.errors import ConfigError
+from ocr_app.types import PageImage
+
+HELD_OUT = Path(__file__).parents[1] / "data" / "held_out"
+needs_tesseract = pytest.mark.skipif(shutil.which("tesseract") is None, reason="Debian's tesseract-ocr is not installed")
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    folder = tmp_path_factory.mktemp("bench")
+    names = "rapidocr,tesseract,pymupdf4llm"
+    arguments = [
+        "--held-out",
+        str(HELD_OUT),
+        "--engines",
+        names,
+        "--threads",
+        "1",
+        "--dpi",
+        "100",
+        "--worst",
+        "2",
+        "--save",
+        "--into",
+        str(folder),
+    ]
+    assert accuracy.main(arguments) == 0
+    return json.loads((folder / "accuracy.json").read_text(encoding="utf-8")), folder
+
+
+def test_rapidocr_reads_the_generated_pages(result: tuple[dict[str, Any], Path]):
+    figures = result[0]["groups"]["held-out"]["rapidocr"]
+    assert figures["pages"] == 3
+    assert figures["words_f1"] > 0.9
+    assert figures["failures"] == figures["loops"] == 0
+    assert figures["lost_runs"] is None  # it does not tell what it saw
+    assert figures["s_per_page"] > 0
+    assert figures["headings_f1"] == 0  # plain text has no headings
+
+
+@needs_tesseract
+def test_tesseract_reads_each_document_in_its_language(result: tuple[dict[str, Any], Path]):
+    documents = result[0]["documents"]
+    assert [documents[name]["tesseract"]["words_f1"] > 0.7 for name in ("001.pdf (plain)", "002.pdf (plain)")] == [True, True]
+    assert documents["001.pdf (plain)"]["tesseract"]["cpu_s_per_page"] > 0
+
+
+def test_an_engine_that_is_missing_is_named_with_the_remedy(result: tuple[dict[str, Any], Path]):
+    assert "pip install --target" in result[0]["missing"]["pymupdf4llm"]
+    assert "pymupdf4llm" not in result[0]["groups"]["held-out"]
+
+
+def test_tables_are_stored_as_they_are_printed(result: tuple[dict[str, Any], Path]):
+    table = result[0]["tables"]["accuracy"]
+    assert table["columns"][:3] == ["documents", "engine", "pages"]
+    assert ["held-out", "rapidocr", "3"] in [row[:3] for row in table["rows"]]
+
+
+def test_the_worst_pages_have_small_pictures_and_reasons(result: tuple[dict[str, Any], Path]):
+    pictures = sorted((result[1] / "worst").glob("*.png"))
+    assert [picture.name[:3] for picture in pictures] == ["01-", "02-"]
+    assert all(picture.stat().st_size <= MAX_PICTURE_BYTES for picture in pictures)
+    report = (result[1] / "worst" / "worst.md").read_text(encoding="utf-8")
+    assert all(f"]({picture.name})" in report for picture in pictures)
+    assert report.count("Reason: ") == 2
+
+
+def test_unknown_engines_are_refused_by_name():
+    with pytest.raises(ConfigError, match="'magic'"):
+        make_engine("magic", EngineOptions())
+
+
+def test_pymupdf4llm_reads_text_layers_only(tmp_path: Path):
+    engine = make_engine("pymupdf4llm", EngineOptions(pymupdf4llm=tmp_path))
+    with pytest.raises(EngineMissingError, match="no text layer"):
+        engine.open(load_held_out(HELD_OUT)[0])
+
+
+class FailingSession:
+    def read(self, image: PageImage) -> EngineOutput:
+        raise RuntimeError("out of paper")
+
+    def close(self) -> None: ...
+
+
+class FailingEngine:
+    def open(self, document: TruthDocument) -> FailingSession:
+        return FailingSession()
+
+
+def test_an_engine_that_fails_is_charged_and_the_bench_goes_on(caplog: pytest.LogCaptureFixture):
+    document = load_held_out(HELD_OUT, 1)[0]
+    records = list(accuracy.read_document(document, {"failing": FailingEngine()}, 50))
+    assert [(record.score.has_failed, record.word_f1, record.cer) for record in records] == [(True, 0, 1)]
+    assert "out of paper" in caplog.text
+    assert diagnose(records[0]).startswith("the engine failed")
+
+
+DOCUMENT = TruthDocument("a.pdf", Path("a.pdf"), "digital, Latin", False, ())
+LINES = [f"{word} stands in line {number} of {word * 2}" for number, word in enumerate(("alder", "beech", "cedar", "dogwood", "elm"))]
+
+
+def record(output: str, truth: str = "\n".join(LINES), document: TruthDocument = DOCUMENT, engine: str = "tiny") -> PageRecord:
+    page, written = TruthPage(0, truth), EngineOutput(output, output)
+    return PageRecord(engine, document, page, written, score_page(document, page, written))
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        ("\n".join(LINES), "no fault"),
+        ("\n".join(LINES[:3]), "words lost"),
+        ("\n".join(LINES) + " and much more that nobody wrote here", "words added"),
+        ("\n".join(LINES).replace("e", "c"), "misread"),
+        ("\n".join(reversed(LINES)), "another order: 100 %"),
+        ("\n".join(LINES) + " la" * 20, "repeats itself in 1 place"),
+    ],
+)
+def test_the_reason_names_what_is_wrong(output: str, reason: str):
+    assert reason in diagnose(record(output))
+
+
+def test_the_worst_pages_are_those_of_the_first_engine_with_a_truth_to_trust():
+    good, bad = record("\n".join(LINES)), record("\n".join(LINES[:2]))
+    doubtful = record("", document=replace(DOCUMENT, is_exact=False))
+    assert worst_pages([good, doubtful, bad, record("", engine="other")], 5) == [bad, good]
+
+
+def test_a_noisy_picture_is_made_narrower_until_it_fits():
+    noise = np.random.default_rng(0).integers(0, 256, (1400, 1000, 3), dtype=np.uint8)
+    data = small_png(PageImage(0, noise, 100, 720, 1008))
+    with Image.open(BytesIO(data)) as picture:
+        assert picture.height == pytest.approx(picture.width * 1.4, abs=2)
+    assert len(data) <= MAX_PICTURE_BYTES
+
+
+def test_results_go_to_the_assets_unless_told_otherwise():
+    assert accuracy._parse([]).into == RESULTS
+
+
+def test_pages_come_from_the_loader_as_picked():
+    document = load_held_out(HELD_OUT)[0]
+    with open_document(document.path, LoaderConfig(dpi=40), pages=document.page_range) as opened:
+        assert [image.page_index for image in opened.pages()] == [page.page_index for page in document.pages]
