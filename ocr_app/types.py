@@ -294,7 +294,8 @@ class DocumentFinished:
     num_pages: int
     verdict_counts: dict[Verdict, int] = field(default_factory=dict)
     elapsed_s: float = 0.0
-    peak_kv_bytes: int | None = None
+    peak_kv_bytes: int | None = None  # most the KV pool ever took
+    notes: tuple[str, ...] = ()  # for the person: that the file was repaired, what of it is not read
 
 
 Event = PageStarted | TextDelta | Telemetry | PageFinished | DocumentFinished
