@@ -220,10 +220,11 @@ class TimeLeft:
 class Progress:
     """Rates and time left, from what was measured: seconds per page over the latest pages, tokens over the latest seconds."""
 
-    def __init__(self, num_pages_total: int) -> None:
+    def __init__(self, num_pages_total: int, begin_s: float = 0.0) -> None:
+        """`begin_s`: when reading began; opening the file and loading the model before it say nothing about the pages to come."""
         self.num_pages_total = num_pages_total
         self.num_pages_done = 0
-        self._last_page_s = 0.0
+        self._last_page_s = begin_s
         self._page_durations: deque[float] = deque(maxlen=WINDOW_PAGES)
         self._token_counts: deque[tuple[float, int]] = deque()
 

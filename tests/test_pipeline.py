@@ -68,10 +68,11 @@ class FakeDocument:
     num_drawn: int = 0
     is_closed: bool = False
     ends_after: int | None = None
+    notes: tuple[str, ...] = ("The file was repaired.",)
 
     @property
-    def page_indices(self) -> list[int]:
-        return [10 + i for i in range(len(self.kinds))]
+    def page_indices(self) -> tuple[int, ...]:
+        return tuple(range(10, 10 + len(self.kinds)))
 
     def pages(self) -> Iterator[PageImage | PageFailure]:
         for index, kind in zip(self.page_indices, self.kinds, strict=True):
@@ -162,7 +163,7 @@ def test_every_page_asked_for_has_one_record(kinds: list[str], num_asks: int | N
     session = FakeSession()
     events = run(kinds, stop_after(num_asks) if num_asks is not None else lambda: False, session=session)
     results = records(events)
-    assert [result.page_index for result in results] == FakeDocument(kinds).page_indices
+    assert [result.page_index for result in results] == list(FakeDocument(kinds).page_indices)
     for result in results:
         deltas = [e.text for e in events if isinstance(e, TextDelta) and e.page_index == result.page_index]
         assert "".join(deltas) == result.markdown
@@ -189,6 +190,7 @@ def check_finish(events: list[Event], results: list[PageResult]) -> None:
     counts = Counter(result.verdict for result in results)
     assert events[-1].verdict_counts == counts
     assert events[-1].num_pages == len(results)
+    assert events[-1].notes == ("The file was repaired.",)
     bad = [verdict for verdict in counts if not verdict.is_good]
     expected = Outcome.CANCELLED if Verdict.CANCELLED in counts else Outcome.DONE_WITH_WARNINGS if bad else Outcome.DONE
     assert events[-1].outcome is expected
@@ -316,6 +318,15 @@ def test_counters_reach_the_telemetry():
     assert last.eta_s == 0
     assert (last.num_reuse_hits, last.num_reuse_lookups) == (2, 4)
     assert last.process_bytes > 0
+
+
+def test_time_before_reading_counts_for_the_job_but_not_for_the_pace():
+    session = FakeSession()
+    session.clock.now_s = 100.0  # of which 60 s went by since the job began
+    events = list(read_pages(FakeDocument(["good"]), session, CONFIG, clock=session.clock, started_s=40.0))
+    assert events[-1].elapsed_s == pytest.approx(60.4)
+    assert events[-2].ttft_s == pytest.approx(60.1)
+    assert events[-2].pages_per_s == pytest.approx(1 / 0.4)
 
 
 def test_no_kv_reading_is_unknown_not_zero():

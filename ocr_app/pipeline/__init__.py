@@ -38,8 +38,9 @@ def parse_document(
     Raises OCRError before the first event when the file cannot be opened or the model is missing; after that, what goes wrong with a
     page is in the record of that page. When `should_stop` turns true, the pages not finished get the verdict `cancelled`.
     """
+    started_s = clock()
     with open_document(source, config.loader, password=password, pages=pages) as document, closing(open_reader(config)) as session:
-        yield from read_pages(document, session, config, should_stop=should_stop, clock=clock)
+        yield from read_pages(document, session, config, should_stop=should_stop, clock=clock, started_s=started_s)
 
 
 def read_pages(
@@ -49,12 +50,14 @@ def read_pages(
     *,
     should_stop: Callable[[], bool] = never,
     clock: Clock = time.perf_counter,
+    started_s: float | None = None,
 ) -> Iterator[Event]:
-    """The events of an open document read by an open reader; the document is closed at the end."""
+    """The events of an open document read by an open reader; the document is closed at the end. Times count from `started_s` on the clock."""
+    started_s = clock() if started_s is None else started_s
     feed = PageFeed(document, session, clock)
     probe = MemoryProbe()
     try:
-        yield from Run(feed, document, session, probe, config.reader.page_timeout_s, should_stop, clock).events()
+        yield from Run(feed, document, session, probe, config.reader.page_timeout_s, should_stop, clock, started_s).events()
     finally:
         feed.close()
         probe.close()

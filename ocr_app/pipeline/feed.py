@@ -6,7 +6,7 @@ It knows the document and the reader's `prepare`, not what is read or who waits.
 import logging
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -25,8 +25,8 @@ Clock = Callable[[], float]
 class Document(Protocol):
     """What the pipeline asks of an open document."""
 
-    @property
-    def page_indices(self) -> list[int]: ...
+    page_indices: Sequence[int]
+    notes: tuple[str, ...]
 
     def pages(self) -> Iterator[PageImage | PageFailure]: ...
 

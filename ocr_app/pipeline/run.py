@@ -20,6 +20,7 @@ from ocr_app.types import (
     PageResult,
     PageStarted,
     Telemetry,
+    TextDelta,
     Verdict,
 )
 
@@ -40,6 +41,7 @@ class Run:
         page_timeout_s: float,
         should_stop: Callable[[], bool],
         clock: Clock,
+        started_s: float,
     ) -> None:
         self._feed = feed
         self._session = session
@@ -47,12 +49,13 @@ class Run:
         self._page_timeout_s = page_timeout_s
         self._should_stop = should_stop
         self._clock = clock
-        self._page_indices = list(document.page_indices)
+        self._page_indices = document.page_indices
+        self._notes = document.notes
         self._page_index = self._page_indices[0] if self._page_indices else 0
-        self._started_s = clock()
+        self._started_s = started_s
         self._is_stopped = False
         self._throttle = Throttle()
-        self._progress = Progress(len(self._page_indices))
+        self._progress = Progress(len(self._page_indices), self._elapsed_s())
         self._verdicts: Counter[Verdict] = Counter()
         self._kv: KVSample | None = None
         self._peak_kv_bytes: int | None = None
@@ -101,12 +104,16 @@ class Run:
                 if isinstance(item, KVSample):
                     self._note_kv(item)
                 else:
-                    self._ttft_s = self._elapsed_s() if self._ttft_s is None else self._ttft_s
+                    self._note_text(item)
                     yield item
                 yield from self._due_telemetry()
         if attempt.error is not None:
             logger.error("page %d could not be read", page_index + 1, exc_info=attempt.error)
         return _page_result(page_index, fed, attempt)
+
+    def _note_text(self, delta: TextDelta) -> None:
+        if delta.text and self._ttft_s is None:
+            self._ttft_s = self._elapsed_s()
 
     def _note_kv(self, sample: KVSample) -> None:
         self._kv = sample
@@ -155,6 +162,7 @@ class Run:
             verdict_counts=dict(self._verdicts),
             elapsed_s=self._elapsed_s(),
             peak_kv_bytes=self._peak_kv_bytes,
+            notes=self._notes,
         )
 
 
