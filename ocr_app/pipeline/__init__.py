@@ -52,7 +52,7 @@ def read_pages(
     clock: Clock = time.perf_counter,
     started_s: float | None = None,
 ) -> Iterator[Event]:
-    """The events of an open document read by an open reader; the document is closed at the end. Times count from `started_s` on the clock."""
+    """The events of an open document, which is closed at the end, read by an open reader. Times count from `started_s` on the clock."""
     started_s = clock() if started_s is None else started_s
     feed = PageFeed(document, session, clock)
     probe = MemoryProbe()
