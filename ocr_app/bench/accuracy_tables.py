@@ -13,6 +13,7 @@ SAMPLES = "all samples"
 HELD_OUT = "held-out"
 SEVERAL_COLUMNS = {"faa-amt-handbook-p1.pdf"}
 OURS = "tiny"
+OURS_FULL = "tiny-full"
 # column → key in the figures and how a number is shown
 COLUMNS: dict[str, tuple[str, str]] = {
     "pages": ("pages", "d"),
@@ -41,6 +42,7 @@ def summarise(documents: Sequence[TruthDocument], records: Sequence[PageRecord])
         "accuracy-cer": _document_table(documents, by_document, "CER %"),
         "accuracy-words": _document_table(documents, by_document, "word F1"),
         "accuracy-bars": _bar_table(records, groups),
+        "accuracy-modes": _mode_table(records),
     }
     return {"groups": groups, "documents": by_document, "tables": tables}
 
@@ -51,8 +53,11 @@ def printed(result: dict[str, Any]) -> str:
         "accuracy-cer": "Character error rate in reading order, %",
         "accuracy-words": "Word F1, order-free",
         "accuracy-bars": "Bars",
+        "accuracy-modes": "Sparse and full attention on the same pages",
     }
-    return "\n\n".join(f"{title}\n\n{markdown_table(**result['tables'][name])}" for name, title in titles.items())
+    return "\n\n".join(
+        f"{title}\n\n{markdown_table(**result['tables'][name])}" for name, title in titles.items() if result["tables"][name]["rows"]
+    )
 
 
 def _groups(documents: Iterable[TruthDocument]) -> list[str]:
@@ -108,12 +113,37 @@ def _bar_table(records: Sequence[PageRecord], groups: dict[str, dict[str, Figure
         ("heading F1, held-out", held_out.get("headings_f1"), 0.95, False),
         ("list F1, held-out", held_out.get("list_items_f1"), 0.95, False),
         ("cell F1, held-out", held_out.get("cells_f1"), 0.95, False),
+        ("decoding over encoding time", _decoding_share(everything), 1 / 3, True),
         ("loops", everything["loops"], 0, True),
         ("lost runs", everything["lost_runs"], 0, True),
     ]
     rows = [_bar_row(*bar) for bar in bars if bar[1] is not None]
     rows += [_rival_row(groups, rival) for rival in ("plain", "tesseract") if _figure(groups, SAMPLES, "cer", rival) is not None]
     return {"columns": ["bar", "asked", "measured", "met"], "rows": rows if samples or held_out else []}
+
+
+def _decoding_share(figures: Figures) -> float | None:
+    decode_s, all_s = figures["decode_s_per_page"], figures["s_per_page"]
+    return None if decode_s is None or all_s <= decode_s else decode_s / (all_s - decode_s)
+
+
+def _mode_table(records: Sequence[PageRecord]) -> dict[str, Any]:
+    """How much of what is written is the same with everything read at each step and with the routed part of it."""
+    pages: dict[tuple[str, int], dict[str, str]] = {}
+    for record in records:
+        pages.setdefault((record.document.name, record.page.page_index), {})[record.engine] = record.output.markdown
+    pairs = [(of[OURS], of[OURS_FULL]) for of in pages.values() if OURS in of and OURS_FULL in of]
+    num_identical = sum(sparse == full for sparse, full in pairs)
+    distance = _text_distance(pairs)
+    row = [len(pairs), num_identical, f"{100 * num_identical / len(pairs):.1f}", f"{100 * distance:.3f}"] if pairs else None
+    return {"columns": ["pages", "identical", "identical %", "edits per character %"], "rows": [row] if row else []}
+
+
+def _text_distance(pairs: Sequence[tuple[str, str]]) -> float:
+    from rapidfuzz.distance import Levenshtein
+
+    num_characters = sum(len(full) for _, full in pairs)
+    return sum(Levenshtein.distance(*pair) for pair in pairs) / max(1, num_characters)
 
 
 def _figure(groups: dict[str, dict[str, Figures]], group: str, key: str, engine: str = OURS) -> float | None:

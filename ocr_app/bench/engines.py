@@ -38,6 +38,7 @@ class EngineOutput:
     num_lost_runs: int | None = None
     has_failed: bool = False
     wall_s: float = 0.0
+    decode_s: float | None = None  # the part of wall_s after encoding, of engines that encode and decode
     cpu_s: float | None = None
 
 
@@ -80,11 +81,13 @@ class _ReaderSession:
         from ocr_app.document.markdown_writer import UNPLACED_MARK, page_markdown
 
         if image.is_blank:  # as in the pipeline: a blank page is not read
-            return EngineOutput("", num_lost_runs=0)
+            return EngineOutput("", num_lost_runs=0, decode_s=0.0)
         page = self.session.prepare(image)
+        start = time.perf_counter()
         reading = deque(self.session.read(page, lambda: False), maxlen=1).pop()
+        decode_s = time.perf_counter() - start
         markdown = page_markdown(reading.regions, furniture=self.has_furniture).replace(UNPLACED_MARK, "")  # our words, not the page's
-        return EngineOutput(markdown, num_lost_runs=len(page.runs) - _num_written(reading))
+        return EngineOutput(markdown, num_lost_runs=len(page.runs) - _num_written(reading), decode_s=decode_s)
 
     def close(self) -> None:
         self.session.close()
@@ -184,6 +187,7 @@ class _PyMuPDF4LLMSession:
 # name → what makes it; the order is that of the tables
 ENGINES: dict[str, Callable[[EngineOptions], Engine]] = {
     "tiny": lambda options: Reader(_config("embedded", "tiny", options.threads)),
+    "tiny-full": lambda options: Reader(_config("embedded", "tiny", options.threads, mode="full")),
     "small": lambda options: Reader(_config("embedded", "small", options.threads)),
     "plain": lambda options: Reader(_config("plain", "tiny", options.threads)),
     "rapidocr": lambda options: RapidOCREngine(options.threads),
@@ -207,9 +211,9 @@ def timed_read(session: EngineSession, image: PageImage) -> EngineOutput:
     return replace(output, wall_s=time.perf_counter() - wall_start, cpu_s=_cpu_s() - cpu_start)
 
 
-def _config(model: str, quality: str, threads: int) -> AppConfig:
+def _config(model: str, quality: str, threads: int, mode: str = "sparse") -> AppConfig:
     encoder = EncoderConfig(quality=quality, threads=threads, reuse=False)
-    return AppConfig(encoder=encoder, reader=ReaderConfig(model=model, threads=threads))
+    return AppConfig(encoder=encoder, reader=ReaderConfig(model=model, mode=mode, threads=threads))
 
 
 def _num_written(reading: PageReading) -> int:

@@ -35,6 +35,7 @@ class PageScore:
     num_lost_runs: int | None = None
     has_failed: bool = False
     wall_s: float = 0.0
+    decode_s: float | None = None
     cpu_s: float | None = None
 
 
@@ -84,6 +85,7 @@ def score_page(document: TruthDocument, page: TruthPage, output: EngineOutput) -
         num_lost_runs=output.num_lost_runs,
         has_failed=output.has_failed,
         wall_s=output.wall_s,
+        decode_s=output.decode_s,
         cpu_s=output.cpu_s,
         **_structure_counts(page.structure, structure),
     )
@@ -103,8 +105,9 @@ def add_up(scores: Iterable[PageScore]) -> dict[str, Any]:
         "loops": sum(score.num_loops for score in scores),
         "failures": sum(score.has_failed for score in scores),
         "lost_runs": _known_sum(score.num_lost_runs for score in scores),
-        "s_per_page": sum(score.wall_s for score in scores) / len(scores) if scores else None,
-        "cpu_s_per_page": cpu_s / len(scores) if (cpu_s := _known_sum(score.cpu_s for score in scores)) is not None else None,
+        "s_per_page": _known_mean(score.wall_s for score in scores),
+        "decode_s_per_page": _known_mean(score.decode_s for score in scores),
+        "cpu_s_per_page": _known_mean(score.cpu_s for score in scores),
     }
 
 
@@ -148,3 +151,9 @@ def _known_sum(values: Iterable[float | None]) -> float | None:
     """The sum, or None if any of them, or all, is unknown."""
     values = list(values)
     return None if not values or any(value is None for value in values) else sum(values)
+
+
+def _known_mean(values: Iterable[float | None]) -> float | None:
+    values = list(values)
+    total = _known_sum(values)
+    return None if total is None else total / len(values)
