@@ -5,11 +5,16 @@
     heading, list, cell F1 where the structure is known, that is on held-out pages
     order distance         share of pairs of lines that changed places
     s/page                 wall time on this machine; processor time is in the saved result
-    loops, lost            repetitions the page does not have; runs seen by the encoder and not written (unknown for other engines)
+    loops                  repetitions that the page does not have
+    lost, unplaced         runs seen by the encoder and not written; left over by the reader and appended (unknown for other engines)
 
 Running headers and page numbers: the truth of the samples is a text layer and holds them, so every engine is compared with all it can see,
 ours with its furniture written. The truth of held-out pages is the Markdown wanted, without them: ours and pymupdf4llm, which can tell
-them apart, leave them out; engines that cannot are charged with them in character error rate, because the reader of their text would be.
+them apart, leave them out; engines that cannot are charged with them in character error rate, because the reader of their text would be. A
+body line that ours takes for a running header is a loss there, and only there.
+
+A text layer gives one order of several that are sensible (captions, side heads, tables), so an error rate of zero cannot be reached on some
+files; the upper reference shows by how much.
 
 Figures are rates of sums over pages, so a long page weighs more than a short one. Engines take turns page by page, so that a busy moment of
 the machine hits them alike.

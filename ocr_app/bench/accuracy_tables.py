@@ -26,6 +26,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "s/page": ("s_per_page", ".2f"),
     "loops": ("loops", "d"),
     "lost": ("lost_runs", "d"),
+    "unplaced": ("unplaced_runs", "d"),
 }
 
 

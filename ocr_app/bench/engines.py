@@ -14,12 +14,13 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from ocr_app.bench.ground_truth import TruthDocument
 from ocr_app.config import AppConfig, EncoderConfig, ReaderConfig
 from ocr_app.errors import ConfigError, OCRError
-from ocr_app.types import PageImage, PageReading
+from ocr_app.models.base import ReaderSession, open_reader
+from ocr_app.types import PageImage, PageReading, RegionKind
 
 TESSERACT_TIMEOUT_S = 300
 CHILD_TIMEOUT_S = 1800
@@ -36,6 +37,7 @@ class EngineOutput:
     markdown: str
     text: str | None = None  # set by engines that write plain text
     num_lost_runs: int | None = None
+    num_unplaced_runs: int | None = None
     has_failed: bool = False
     wall_s: float = 0.0
     decode_s: float | None = None  # the part of wall_s after encoding, of engines that encode and decode
@@ -67,13 +69,11 @@ class Reader:
     config: AppConfig
 
     def open(self, document: TruthDocument) -> EngineSession:
-        from ocr_app.models.base import open_reader
-
         return _ReaderSession(open_reader(self.config), document.has_furniture)
 
 
 class _ReaderSession:
-    def __init__(self, session: Any, has_furniture: bool) -> None:
+    def __init__(self, session: ReaderSession, has_furniture: bool) -> None:
         self.session = session
         self.has_furniture = has_furniture
 
@@ -81,13 +81,14 @@ class _ReaderSession:
         from ocr_app.document.markdown_writer import UNPLACED_MARK, page_markdown
 
         if image.is_blank:  # as in the pipeline: a blank page is not read
-            return EngineOutput("", num_lost_runs=0, decode_s=0.0)
+            return EngineOutput("", num_lost_runs=0, num_unplaced_runs=0, decode_s=0.0)
         page = self.session.prepare(image)
         start = time.perf_counter()
         reading = deque(self.session.read(page, lambda: False), maxlen=1).pop()
         decode_s = time.perf_counter() - start
         markdown = page_markdown(reading.regions, furniture=self.has_furniture).replace(UNPLACED_MARK, "")  # our words, not the page's
-        return EngineOutput(markdown, num_lost_runs=len(page.runs) - _num_written(reading), decode_s=decode_s)
+        lost, unplaced = len(page.runs) - _num_runs(reading, set(RegionKind)), _num_runs(reading, {RegionKind.UNPLACED})
+        return EngineOutput(markdown, num_lost_runs=lost, num_unplaced_runs=unplaced, decode_s=decode_s)
 
     def close(self) -> None:
         self.session.close()
@@ -216,8 +217,9 @@ def _config(model: str, quality: str, threads: int, mode: str = "sparse") -> App
     return AppConfig(encoder=encoder, reader=ReaderConfig(model=model, mode=mode, threads=threads))
 
 
-def _num_written(reading: PageReading) -> int:
-    return len({index for region in reading.regions for index in region.run_indices})
+def _num_runs(reading: PageReading, kinds: set[RegionKind]) -> int:
+    """Number of runs written in regions of these kinds."""
+    return len({index for region in reading.regions if region.kind in kinds for index in region.run_indices})
 
 
 def _cpu_s() -> float:

@@ -7,6 +7,7 @@ A saved result is the same JSON object with line breaks. Tables meant for the RE
 import json
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = ("torch", "onnxruntime", "numpy", "rapidocr", "pymupdf-lite")
+_NUMBER = re.compile(r"[-+]?[\d.,]+(?:e[-+]?\d+)?[ %×x]*|–|")
 REPOSITORY = Path(__file__).resolve().parents[2]
 RESULTS = REPOSITORY / "assets" / "bench"
 
@@ -45,9 +47,11 @@ def machine_line(machine: Mapping[str, Any]) -> str:
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A pipe table; the first column is aligned left, the others right. None, that is unknown, is shown as a dash."""
-    lines = [columns, [":---", *["---:"] * (len(columns) - 1)], *rows]
-    return "\n".join("| " + " | ".join(_cell(value) for value in line) + " |" for line in lines)
+    """A pipe table; columns of numbers are aligned right. None, that is unknown, is shown as a dash."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    is_text = [any(not _NUMBER.fullmatch(row[index]) for row in cells) for index in range(len(columns))]
+    rule = [":---" if text else "---:" for text in is_text]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [[_cell(name) for name in columns], rule, *cells])
 
 
 def print_result(name: str, result: Mapping[str, Any], save: Path | None = None) -> None:

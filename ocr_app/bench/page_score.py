@@ -33,6 +33,7 @@ class PageScore:
     order: OrderCounts | None = None
     num_loops: int = 0
     num_lost_runs: int | None = None
+    num_unplaced_runs: int | None = None
     has_failed: bool = False
     wall_s: float = 0.0
     decode_s: float | None = None
@@ -83,6 +84,7 @@ def score_page(document: TruthDocument, page: TruthPage, output: EngineOutput) -
         order=order_counts([_squeeze(line) for line in comparable_lines(page.text)], _squeeze(text)) if is_ordered else None,
         num_loops=count_loops(truth_words, text_words),
         num_lost_runs=output.num_lost_runs,
+        num_unplaced_runs=output.num_unplaced_runs,
         has_failed=output.has_failed,
         wall_s=output.wall_s,
         decode_s=output.decode_s,
@@ -105,6 +107,7 @@ def add_up(scores: Iterable[PageScore]) -> dict[str, Any]:
         "loops": sum(score.num_loops for score in scores),
         "failures": sum(score.has_failed for score in scores),
         "lost_runs": _known_sum(score.num_lost_runs for score in scores),
+        "unplaced_runs": _known_sum(score.num_unplaced_runs for score in scores),
         "s_per_page": _known_mean(score.wall_s for score in scores),
         "decode_s_per_page": _known_mean(score.decode_s for score in scores),
         "cpu_s_per_page": _known_mean(score.cpu_s for score in scores),

@@ -34,7 +34,7 @@ def write_worst(records: Sequence[PageRecord], num_pages: int, folder: Path, dpi
         old.unlink()
     rows, sections = [], []
     for place, record in enumerate(worst_pages(records, num_pages), start=1):
-        picture = f"{place:02d}-{Path(record.document.path).stem}-p{record.page.page_index + 1}.png"
+        picture = f"{place:02d}-{record.document.path.stem}-p{record.page.page_index + 1}.png"
         (folder / picture).write_bytes(small_png(_page_image(record, dpi)))
         rows.append([place, record.document.name, record.page.page_index + 1, _percent(record.cer), f"{record.word_f1:.3f}"])
         sections.append(_section(place, record, picture))
@@ -89,6 +89,8 @@ def _findings(record: PageRecord) -> Iterator[str]:
         yield f"repeats itself in {score.num_loops} place{'s' * (score.num_loops > 1)}"
     if score.num_lost_runs:
         yield f"{score.num_lost_runs} runs seen and not written"
+    if score.num_unplaced_runs:
+        yield f"{score.num_unplaced_runs} runs left over by the reader and appended"
     for name, counts in (("headings", score.headings), ("list items", score.list_items), ("table cells", score.cells)):
         if counts is not None and counts.f1 is not None and counts.f1 < GOOD_F1:
             yield f"{name}: {counts.num_found} right of {counts.num_truth}, {counts.num_output} written"

@@ -28,3 +28,8 @@ def test_the_machine_line_names_cores_python_and_commit():
 def test_a_table_shows_unknown_as_a_dash_and_escapes_pipes():
     lines = markdown_table(["engine", "lost"], [["a|b", None], ["c", 0]]).splitlines()
     assert lines == ["| engine | lost |", "| :--- | ---: |", "| a\\|b | – |", "| c | 0 |"]
+
+
+def test_columns_of_numbers_are_aligned_right():
+    rule = markdown_table(["n", "share", "name", "mixed"], [[1, "12.5 %", "x", None], [-2.5, None, "3", "1 of 2"]]).splitlines()[1]
+    assert rule == "| ---: | ---: | :--- | :--- |"
