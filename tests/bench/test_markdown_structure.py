@@ -3,6 +3,8 @@
 import pytest
 
 from ocr_app.bench.markdown_structure import Heading, ListItem, read_markdown
+from ocr_app.document.markdown_writer import page_markdown
+from ocr_app.types import Piece, Region, RegionKind
 
 PAGE = """\
 # Annual report
@@ -69,3 +71,27 @@ def test_a_heading_inside_a_list_item_is_a_heading():
     structure = read_markdown("- # Title\n- text")
     assert structure.headings == (Heading(1, "Title"),)
     assert structure.list_items[1] == ListItem(1, "text")
+
+
+def region(kind: RegionKind, text: str, level: int = 0) -> Region:
+    return Region(kind, (Piece(text),), level)
+
+
+def test_markdown_of_our_own_gives_the_text_of_its_regions_back():
+    cells = (((Piece("a"),), (Piece("b|c"),)), ((), (Piece("<d>"),)))
+    regions = (
+        region(RegionKind.FURNITURE, "Page 3"),
+        region(RegionKind.HEADING, "1. Title #2", 2),
+        region(RegionKind.PARAGRAPH, "x < y & *z* [1](2)"),
+        region(RegionKind.LIST_ITEM, "12. twelve", 1),
+        region(RegionKind.LIST_ITEM, "(a) alpha", 1),
+        region(RegionKind.CODE, "if a:\n    b"),
+        region(RegionKind.CAPTION, "Figure 1. A thing"),
+        region(RegionKind.FOOTNOTE, "1 See there."),
+        Region(RegionKind.TABLE, rows=cells),
+    )
+    structure = read_markdown(page_markdown(regions, furniture=True))
+    assert structure.text.split() == " ".join(region.text for region in regions).split()
+    assert structure.headings == (Heading(2, "1. Title #2"),)
+    assert [item.text for item in structure.list_items] == ["twelve", "(a) alpha"]
+    assert structure.rows == (("a", "b|c"), ("", "<d>"))
