@@ -7,19 +7,20 @@ larger than a speck is blank. Runs in the renderer.
 import numpy as np
 
 _MIN_CONTRAST = 32  # of 255: show-through and scanner noise lie well below, pale grey print above
+_STROKE_INCH = 0.033  # a straight run of ink this long is a stroke: the stem of a small "1" is longer, a speck shorter
 _CELL_INCH = 0.1
-_SPECK_INK = 18.0 / 150**2  # square inches of ink within two cells: a small "1" has more, a speck less
+_MASS_INK = 40.0 / 150**2  # square inches of ink within two by two cells: curved or broken print, or a picture
 _ROWS_OF_CELLS = 16  # looked at together, so that a page with text is known after its first lines
 
 
 def is_blank(pixels: np.ndarray, dpi: float) -> bool:
     """Whether nothing but specks stands out from the paper. pixels: (H, W, 3) uint8."""
     cell = max(2, round(dpi * _CELL_INCH))
-    min_ink = max(1.0, _SPECK_INK * dpi * dpi)
     paper = _paper_colour(pixels)
     step = cell * _ROWS_OF_CELLS
     # strips overlap by one cell, so that a spot on their border is seen whole
-    return all(_most_ink(pixels[top : top + step + cell], paper, cell) <= min_ink for top in range(0, pixels.shape[0], step))
+    strips = (pixels[top : top + step + cell] for top in range(0, pixels.shape[0], step))
+    return not any(_has_print(_ink(strip, paper), dpi, cell) for strip in strips)
 
 
 def is_dark(pixels: np.ndarray) -> bool:
@@ -32,10 +33,30 @@ def _paper_colour(pixels: np.ndarray) -> np.ndarray:
     return np.median(pixels[::step, ::step].reshape(-1, 3), axis=0)  # (3,)
 
 
-def _most_ink(strip: np.ndarray, paper: np.ndarray, cell: int) -> float:
+def _ink(strip: np.ndarray, paper: np.ndarray) -> np.ndarray:
+    return np.abs(strip.astype(np.int16) - paper.astype(np.int16)).max(axis=2) > _MIN_CONTRAST  # (H, W) bool
+
+
+def _has_print(ink: np.ndarray, dpi: float, cell: int) -> bool:
+    if not ink.any():
+        return False
+    stroke = max(3, round(dpi * _STROKE_INCH))
+    return _has_run(ink, stroke) or _has_run(ink.T, stroke) or _largest_mass(ink, cell) > _MASS_INK * dpi * dpi
+
+
+def _has_run(ink: np.ndarray, length: int) -> bool:
+    """Whether `length` ink pixels stand in a row, down a column."""
+    num_starts = ink.shape[0] - length + 1
+    if num_starts < 1:
+        return False
+    runs = ink[:num_starts].copy()
+    for offset in range(1, length):
+        runs &= ink[offset : offset + num_starts]
+    return bool(runs.any())
+
+
+def _largest_mass(ink: np.ndarray, cell: int) -> int:
     """The largest number of ink pixels in any square of two by two cells."""
-    difference = np.abs(strip.astype(np.int16) - paper.astype(np.int16)).max(axis=2)
-    ink = (difference > _MIN_CONTRAST).astype(np.int32)
-    counts = np.add.reduceat(np.add.reduceat(ink, range(0, ink.shape[0], cell), axis=0), range(0, ink.shape[1], cell), axis=1)
-    padded = np.pad(counts, ((0, 1), (0, 1)))
-    return float((padded[:-1, :-1] + padded[1:, :-1] + padded[:-1, 1:] + padded[1:, 1:]).max())
+    rows = np.add.reduceat(ink.astype(np.int32), range(0, ink.shape[0], cell), axis=0)
+    counts = np.pad(np.add.reduceat(rows, range(0, ink.shape[1], cell), axis=1), ((0, 1), (0, 1)))
+    return int((counts[:-1, :-1] + counts[1:, :-1] + counts[:-1, 1:] + counts[1:, 1:]).max())
