@@ -5,7 +5,6 @@ fonts are divided between training and held-out; a test checks that nothing is s
 """
 
 from dataclasses import dataclass
-from random import Random
 
 PAPERS = {"a4": (595.0, 842.0), "letter": (612.0, 792.0), "a4-wide": (842.0, 595.0), "letter-wide": (792.0, 612.0), "book": (396.0, 612.0),
           "a5": (420.0, 595.0), "legal": (612.0, 1008.0), "royal": (442.0, 665.0)}  # fmt: skip
@@ -76,9 +75,11 @@ class Family:
 
 
 TRAIN_FAMILIES = (
-    Family("manual", {"side": 5, "items": 2, "table": 1.5, "paragraph": 1, "exhibit": 1.5, "lines": 0.4}, ("letter", "a4"), serif_share=0.2),
-    Family("book", {"paragraph": 12, "heading": 1, "wrapped": 0.8, "quote": 0.6, "verse": 0.4, "figure": 0.3}, ("book", "a5", "royal"),
-           sizes=(9, 12), serif_share=0.95, numbered=("none", "chapter"), heading_looks=("upper", "smallcaps", "italic", "plain-large"), max_depth=2),
+    Family("manual", {"side": 5, "items": 2, "table": 1.5, "paragraph": 1, "exhibit": 1.5, "lines": 0.4}, ("letter", "a4"),
+           serif_share=0.2),
+    Family("book", {"paragraph": 12, "heading": 1, "wrapped": 0.8, "quote": 0.6, "verse": 0.4, "figure": 0.3},
+           ("book", "a5", "royal"), sizes=(9, 12), serif_share=0.95, numbered=("none", "chapter"),
+           heading_looks=("upper", "smallcaps", "italic", "plain-large"), max_depth=2),
     Family("report", {"paragraph": 6, "heading": 2.5, "table": 1.5, "items": 2, "figure": 1, "notes": 1, "fields": 0.3}, max_depth=4),
     Family("handbook", {"paragraph": 9, "heading": 2, "figure": 1.6, "items": 1, "table": 0.5, "wrapped": 0.4}, columns=(2, 2, 2, 3),
            sizes=(8, 10.5), numbered=("none",)),
@@ -89,18 +90,20 @@ TRAIN_FAMILIES = (
            numbered=("none",)),
     Family("guide", {"paragraph": 5, "heading": 2.2, "code": 2, "items": 2.5, "notes": 0.6, "definitions": 0.6, "table": 0.5}, max_depth=4),
     Family("letter", {"paragraph": 6, "lines": 1.2, "items": 0.7, "fields": 0.5}, sizes=(10, 12.5), numbered=("none",), running_heads=0.5),
-    Family("form", {"fields": 6, "paragraph": 1.5, "heading": 1.5, "items": 1, "table": 1}, serif_share=0.25, numbered=("none", "decimal", "part")),
+    Family("form", {"fields": 6, "paragraph": 1.5, "heading": 1.5, "items": 1, "table": 1}, serif_share=0.25,
+           numbered=("none", "decimal", "part")),
     Family("contents", {"toc": 5, "index": 3, "bibliography": 2, "heading": 0.6, "paragraph": 0.8}, columns=(1, 1, 2)),
     Family("glossary", {"definitions": 5, "heading": 1, "paragraph": 1, "table": 0.4}, columns=(1, 2), numbered=("none", "decimal")),
 )  # fmt: skip
 
 HELD_OUT_FAMILIES = (
-    Family("gazette", {"paragraph": 8, "heading": 2.2, "table": 0.7, "figure": 0.6, "lines": 0.6, "items": 0.5}, ("a4", "legal"), columns=(3, 2),
-           sizes=(8, 9.5), numbered=("none",)),
+    Family("gazette", {"paragraph": 8, "heading": 2.2, "table": 0.7, "figure": 0.6, "lines": 0.6, "items": 0.5},
+           ("a4", "legal"), columns=(3, 2), sizes=(8, 9.5), numbered=("none",)),
     Family("memo", {"fields": 1, "items": 3, "paragraph": 5, "table": 1, "heading": 1.5}, sizes=(10, 12), numbered=("decimal", "none")),
     Family("standard", {"paragraph": 5, "heading": 3, "items": 2.5, "table": 1.2, "notes": 1, "figure": 0.5, "side": 0.8}, max_depth=4),
     Family("catalogue", {"definitions": 2, "table": 2, "ledger": 1, "figure": 1, "heading": 1.5, "paragraph": 3}, columns=(1, 2)),
-    Family("almanac", {"register": 2, "table": 2, "paragraph": 4, "heading": 1.5, "wrapped": 0.5, "toc": 0.5}, ("a5", "a4", "royal"), serif_share=0.8),
+    Family("almanac", {"register": 2, "table": 2, "paragraph": 4, "heading": 1.5, "wrapped": 0.5, "toc": 0.5},
+           ("a5", "a4", "royal"), serif_share=0.8),
 )  # fmt: skip
 
 FAMILIES = {"train": TRAIN_FAMILIES, "held_out": HELD_OUT_FAMILIES}

@@ -132,11 +132,22 @@ def fit_columns(table: Table, available: float, char_width: float) -> tuple[Tabl
             return table, tuple(None for _ in natural)
         narrowest = [_column_width(table, column, char_width, by_word=True) for column in range(len(table.aligns))]
         if sum(narrowest) <= available:
-            share = (available - sum(narrowest)) / max(sum(natural) - sum(narrowest), 1e-6)
-            return table, tuple(low + (high - low) * share for low, high in zip(narrowest, natural, strict=True))
+            return table, _share_width(narrowest, natural, available)
         if len(table.aligns) == 1:
             return table, (available,)
         table = _without_column(table, max(range(len(narrowest)), key=narrowest.__getitem__))
+
+
+def _share_width(narrowest: list[float], natural: list[float], available: float) -> tuple[float, ...]:
+    """Short columns get what they need; the long ones divide the rest evenly, but none gets less than its longest word."""
+    widths = list(narrowest)
+    free = available - sum(narrowest)
+    order = sorted(range(len(widths)), key=lambda column: natural[column] - narrowest[column])
+    for num_left, column in zip(range(len(order), 0, -1), order, strict=True):
+        added = min(natural[column] - narrowest[column], free / num_left)
+        widths[column] += added
+        free -= added
+    return tuple(widths)
 
 
 def _column_width(table: Table, column: int, char_width: float, *, by_word: bool) -> float:

@@ -21,7 +21,6 @@ from ocr_app.training.texts import TextSource
 from ocr_app.training.truth import (
     LaidOutDocument,
     PageTruth,
-    SourceUnit,
     TraceError,
     UnitKind,
     markdown_truth,
@@ -126,8 +125,8 @@ def draw_units(pixels: np.ndarray, page: PageTruth, dpi: int) -> np.ndarray:
     scale = dpi / 72
     for index, unit in enumerate(page.units):
         boxes = page.boxes[page.unit_of == index] * scale
-        starts = np.flatnonzero(np.diff(boxes[:, 0], prepend=np.inf) < 0)  # a new line begins where x goes back
-        for line in np.split(boxes, starts[1:] if len(starts) else []):
+        is_new_line = (np.diff(boxes[:, 0]) < 0) | (np.abs(np.diff(boxes[:, 3])) > np.diff(boxes[1:, 1::2], axis=1)[:, 0])
+        for line in np.split(boxes, np.flatnonzero(is_new_line) + 1):
             (x0, y0), (x1, y1) = line[:, :2].min(0).astype(int).tolist(), line[:, 2:].max(0).astype(int).tolist()
             cv2.rectangle(pixels, (x0, y0), (x1, y1), KIND_COLORS[unit.kind], 1)
         label = f"{index}" + (f"/{unit.level}" if unit.level else "")
@@ -155,9 +154,8 @@ def main() -> None:
         drawn = draw_units(pixels, page, arguments.dpi)
         cv2.imwrite(str(arguments.out / f"{name}.png"), drawn[:, :, ::-1])
         (arguments.out / f"{name}.md").write_text(document.markdown[page.page_index], encoding="utf-8")
-        print(
-            f"{name}: {document.style}, {document.language}, {len(page.units)} units, {len(page.chars)} characters, continues: {page.is_continuation}"
-        )
+        state = "continues" if page.is_continuation else "begins anew"
+        print(f"{name}: {document.style}, {document.language}, {len(page.units)} units, {len(page.chars)} characters, {state}")
 
 
 if __name__ == "__main__":
