@@ -3,17 +3,19 @@ beyond rows from top to bottom.
 """
 
 import time
+from pathlib import Path
 
 import numpy as np
 
 from ocr_app.config import EncoderConfig
+from ocr_app.models.embedded.accurate import AccurateRecogniser
 from ocr_app.models.embedded.crops import cut_line, quad_part
 from ocr_app.models.embedded.detector import LineDetector
 from ocr_app.models.embedded.recogniser import LineRecogniser, ReadLine
 from ocr_app.models.embedded.reuse import read_reusing, shared_store
 from ocr_app.models.embedded.rows import row_order
 from ocr_app.models.embedded.upright import is_sideways, is_skewed, sample_lines, skew_degrees, straighten_page, turn_page
-from ocr_app.models.embedded.weights import asset
+from ocr_app.models.embedded.weights import asset, small_asset
 from ocr_app.types import Box, EncodedPage, Line, PageImage, Run
 
 FEATURE_SIZE = 240
@@ -24,8 +26,8 @@ class VisualEncoder:
     """Lines and visual tokens of page images. One page at a time; not for use by two threads at once."""
 
     def __init__(self, config: EncoderConfig) -> None:
-        self._detector = LineDetector(asset("det.onnx"), config.threads)
-        self._recogniser = LineRecogniser(asset("rec.onnx"), asset("classifier.npz"), asset("characters.txt"), config.threads)
+        self._detector = LineDetector(_detector_weights(config.quality), config.threads)
+        self._recogniser = _open_recogniser(config)
         self._straighten = config.straighten
         self._store = shared_store(config.quality, config.reuse_entries) if config.reuse else None
 
@@ -68,6 +70,17 @@ class VisualEncoder:
         if self._store is None:
             return self._recogniser.read(crops), 0
         return read_reusing(self._store, self._recogniser.read, crops)
+
+
+def _detector_weights(quality: str) -> Path:
+    return small_asset("PP-OCRv6_det_small.onnx") if quality == "small" else asset("det.onnx")
+
+
+def _open_recogniser(config: EncoderConfig) -> LineRecogniser | AccurateRecogniser:
+    tiny = LineRecogniser(asset("rec.onnx"), asset("classifier.npz"), asset("characters.txt"), config.threads)
+    if config.quality == "tiny":
+        return tiny
+    return AccurateRecogniser(small_asset("PP-OCRv6_rec_small.onnx"), tiny, config.threads)
 
 
 def _cut(image: PageImage, quads: np.ndarray) -> list[np.ndarray]:

@@ -4,6 +4,7 @@ Knows crops 48 pixels high and nothing of pages. What a crop gives depends on it
 follows from their own width, never from the batch.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,13 +43,16 @@ class ReadLine:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Frames:
-    """The frames of a crop, or of a piece of it, that say a character."""
+class Frames:
+    """The frames of a crop, or of a piece of it, that begin a character."""
 
-    classes: np.ndarray  # (n,) int
-    centres: np.ndarray  # (n,) pixels
+    classes: np.ndarray  # (n,) int, indices into the dictionary
+    places: np.ndarray  # (n,) frame numbers
     probabilities: np.ndarray  # (n,)
     features: np.ndarray  # (n, D)
+
+
+ReadBatch = Callable[[list[np.ndarray]], list[Frames]]
 
 
 class LineRecogniser:
@@ -65,52 +69,73 @@ class LineRecogniser:
 
     def read(self, crops: list[np.ndarray]) -> list[ReadLine]:
         """Read RGB crops (48, W, 3), any width; the answer is in the order given."""
-        pieces = [(index, start, piece) for index, crop in enumerate(crops) for start, piece in cut_wide_crop(crop)]
-        frames = self._read_pieces([piece for _, _, piece in pieces])
-        by_crop: list[list[tuple[int, _Frames]]] = [[] for _ in crops]
-        for (index, start, _), found in zip(pieces, frames, strict=True):
-            by_crop[index].append((start, found))
-        return [self._read_line(parts, crop) for parts, crop in zip(by_crop, crops, strict=True)]
+        return read_lines(crops, self._characters, self.read_batch)
 
-    def _read_pieces(self, pieces: list[np.ndarray]) -> list[_Frames]:
-        frames: list[_Frames | None] = [None] * len(pieces)
-        for batch in make_batches([piece.shape[1] for piece in pieces]):
-            features = self._run_network([pieces[index] for index in batch])
-            for index, line_features in zip(batch, features, strict=True):
-                num_frames = -(-pieces[index].shape[1] // FRAME_PX)
-                frames[index] = self._classify(line_features[:num_frames])
-        return frames  # type: ignore[return-value]
+    def read_batch(self, crops: list[np.ndarray]) -> list[Frames]:
+        """Read crops that share a padded width."""
+        return self.classify_batch(self.batch_features(crops), crops)
 
-    def _run_network(self, crops: list[np.ndarray]) -> np.ndarray:
+    def batch_features(self, crops: list[np.ndarray]) -> np.ndarray:
         """Features (B, T, D) of crops that share a padded width."""
-        batch = np.zeros((len(crops), 3, LINE_HEIGHT_PX, padded_width(crops[0].shape[1])), np.float32)
-        for row, crop in zip(batch, crops, strict=True):
-            row[:, :, : crop.shape[1]] = crop[:, :, ::-1].transpose(2, 0, 1)  # the network learned on BGR
-            row[:, :, : crop.shape[1]] *= 2 / 255
-            row[:, :, : crop.shape[1]] -= 1
-        return self._network.run(None, {"x": batch})[0]
+        return self._network.run(None, {"x": network_input(crops)})[0]
 
-    def _classify(self, features: np.ndarray) -> _Frames:
-        """Keep the frames that begin a character: not blank and unlike the frame before."""
-        scores = [features[start : start + CLASSIFIER_FRAMES] @ self._weight for start in range(0, len(features), CLASSIFIER_FRAMES)]
-        logits = np.concatenate(scores) + self._bias
+    def classify_batch(self, features: np.ndarray, crops: list[np.ndarray]) -> list[Frames]:
+        """The characters in features of those crops."""
+        return [self._classify(line[: num_frames(crop)]) for line, crop in zip(features, crops, strict=True)]
+
+    def _classify(self, features: np.ndarray) -> Frames:
+        starts = range(0, len(features), CLASSIFIER_FRAMES)
+        logits = np.concatenate([features[start : start + CLASSIFIER_FRAMES] @ self._weight for start in starts]) + self._bias
         classes = logits.argmax(axis=1)
-        begins = classes != BLANK
-        begins[1:] &= classes[1:] != classes[:-1]
-        kept = np.flatnonzero(begins)
-        return _Frames(classes[kept], (kept + 0.5) * FRAME_PX, _top_probability(logits[kept]), features[kept])
+        places = character_frames(classes)
+        return Frames(classes[places], places, _top_probability(logits[places]), features[places])
 
-    def _read_line(self, parts: list[tuple[int, _Frames]], crop: np.ndarray) -> ReadLine:
-        """Join the pieces of one crop and cut the line into runs."""
-        classes = np.concatenate([found.classes for _, found in parts])
-        centres = np.concatenate([found.centres + start for start, found in parts])
-        probabilities = np.concatenate([found.probabilities for _, found in parts])
-        vectors = np.concatenate([found.features for _, found in parts])
-        characters = [self._characters[index] for index in classes]
-        spans = split_runs(characters)
-        features = np.stack([_run_features(vectors, span) for span in spans]) if spans else np.zeros((0, 3 * vectors.shape[1]), np.float32)
-        edges = run_edges(spans, centres.tolist(), column_ink(crop))
-        return ReadLine("".join(characters), tuple(probabilities.tolist()), tuple(spans), tuple(edges), features, crop.shape[1])
+
+def read_lines(crops: list[np.ndarray], characters: list[str], read_batch: ReadBatch) -> list[ReadLine]:
+    """Read crops of any width in batches of equal padded width; a crop too wide for the network is read in pieces and joined."""
+    pieces = [(index, start, piece) for index, crop in enumerate(crops) for start, piece in cut_wide_crop(crop)]
+    parts: list[dict[int, Frames]] = [{} for _ in crops]  # of each crop, by the left edge of the piece
+    for batch in make_batches([piece.shape[1] for _, _, piece in pieces]):
+        for place, frames in zip(batch, read_batch([pieces[place][2] for place in batch]), strict=True):
+            index, start, _ = pieces[place]
+            parts[index][start] = frames
+    return [_read_line(of_crop, characters, crop) for of_crop, crop in zip(parts, crops, strict=True)]
+
+
+def network_input(crops: list[np.ndarray]) -> np.ndarray:
+    """Crops that share a padded width as (B, 3, 48, W) float32 between -1 and 1, padded with 0."""
+    batch = np.zeros((len(crops), 3, LINE_HEIGHT_PX, padded_width(crops[0].shape[1])), np.float32)
+    for row, crop in zip(batch, crops, strict=True):
+        inside = row[:, :, : crop.shape[1]]
+        inside[:] = crop[:, :, ::-1].transpose(2, 0, 1)  # the network learned on BGR
+        inside *= 2 / 255
+        inside -= 1
+    return batch
+
+
+def num_frames(crop: np.ndarray) -> int:
+    """Frames that see the crop and not only its padding."""
+    return -(-crop.shape[1] // FRAME_PX)
+
+
+def character_frames(classes: np.ndarray) -> np.ndarray:
+    """Frames that begin a character: not blank and unlike the frame before."""
+    begins = classes != BLANK
+    begins[1:] &= classes[1:] != classes[:-1]
+    return np.flatnonzero(begins)
+
+
+def _read_line(parts: dict[int, Frames], characters: list[str], crop: np.ndarray) -> ReadLine:
+    """Join the pieces of one crop and cut the line into runs."""
+    found = [parts[start] for start in sorted(parts)]
+    centres = np.concatenate([(parts[start].places + 0.5) * FRAME_PX + start for start in sorted(parts)])
+    text = [characters[index] for frames in found for index in frames.classes]
+    probabilities = np.concatenate([frames.probabilities for frames in found])
+    vectors = np.concatenate([frames.features for frames in found])
+    spans = split_runs(text)
+    features = np.stack([_run_features(vectors, span) for span in spans]) if spans else np.zeros((0, 3 * vectors.shape[1]), np.float32)
+    edges = run_edges(spans, centres.tolist(), column_ink(crop))
+    return ReadLine("".join(text), tuple(probabilities.tolist()), tuple(spans), tuple(edges), features, crop.shape[1])
 
 
 def padded_width(width_px: int) -> int:
