@@ -17,14 +17,15 @@ from tqdm import tqdm
 from ocr_app.config import EncoderConfig
 from ocr_app.training.dataset import save_documents
 from ocr_app.training.degrade import degrade
-from ocr_app.training.documents import generate_document
+from ocr_app.training.typesetting import generate_document
 from ocr_app.training.seen import FrameBank, PageSample, seen_by_encoding, seen_by_simulation
 from ocr_app.training.truth import LaidOutDocument, PageTruth
 from ocr_app.types import EncodedPage, PageImage
 
 DPI_CHOICES = (100, 120, 150, 150, 150, 200)
 MAX_RUNS = 900  # a longer page does not fit a training step
-NUM_BANK_SEEDS = 1_000_000  # simulated documents take seeds from here on
+FIRST_SIMULATED_SEED = 1_000_000
+TABLE_STYLES = ("register", "ledger")  # their pages are the longest; more of them would crowd out the rest
 
 
 class Scanner:
@@ -46,7 +47,7 @@ class Scanner:
                 pixmap = pdf[truth.page_index].get_pixmap(dpi=dpi, alpha=False)
                 pixels = np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.h, pixmap.w, pixmap.n)[:, :, :3]
                 pixels, moved = degrade(pixels.copy(), noise)
-                to_pixels = np.asarray(moved, np.float64) @ np.array([[dpi / 72, 0, 0], [0, dpi / 72, 0], [0, 0, 1]])
+                to_pixels = np.asarray(moved, np.float64)[:2] @ np.array([[dpi / 72, 0, 0], [0, dpi / 72, 0], [0, 0, 1]])
                 image = PageImage(truth.page_index, pixels, dpi, truth.width_pt, truth.height_pt)
                 yield truth, self._encoder.encode(image), to_pixels
 
@@ -70,7 +71,8 @@ def scan_documents(seeds: range, split: str, bank: FrameBank | None, threads: in
 def simulate_document(seed: int, split: str, bank: FrameBank) -> list[PageSample]:
     rng = random.Random(seed)
     document = generate_document(seed, split=split)
-    pages = [seen_by_simulation(truth, bank, rng) for truth in document.pages]
+    truths = document.pages[:2] if document.style in TABLE_STYLES else document.pages
+    pages = [seen_by_simulation(truth, bank, rng) for truth in truths]
     return [page for page in pages if page is not None and len(page.positions) <= MAX_RUNS]
 
 
@@ -100,7 +102,7 @@ def main(argv: list[str] | None = None) -> int:
     bank = FrameBank()
     seeds = range(args.first_seed, args.first_seed + args.encoded)
     documents = list(tqdm(scan_documents(seeds, args.split, bank, args.processes), total=len(seeds), desc="encoding", file=sys.stderr))
-    first = NUM_BANK_SEEDS + args.first_seed
+    first = FIRST_SIMULATED_SEED + args.first_seed
     jobs = [(seed, args.split) for seed in range(first, first + args.simulated)]
     with ProcessPoolExecutor(args.processes, get_context("spawn"), _start_worker, (bank,)) as pool:
         simulated = pool.map(_simulate_in_worker, jobs, chunksize=4)

@@ -77,7 +77,7 @@ def seen_by_encoding(page: EncodedPage, truth: PageTruth, to_pixels: np.ndarray)
     centres = (truth.boxes[:, :2] + truth.boxes[:, 2:]) / 2 @ to_pixels[:, :2].T + to_pixels[:, 2]
     unit_of = np.full(len(boxes), -1)
     order = np.zeros(len(boxes))
-    soft = np.zeros(len(boxes), bool)
+    soft, kept = np.zeros(len(boxes), bool), np.zeros(len(boxes), bool)
     for i, (x0, y0, x1, y1) in enumerate(boxes):
         inside = np.flatnonzero((centres[:, 0] >= x0) & (centres[:, 0] <= x1) & (centres[:, 1] >= y0) & (centres[:, 1] <= y1))
         if len(inside):
@@ -85,9 +85,10 @@ def seen_by_encoding(page: EncodedPage, truth: PageTruth, to_pixels: np.ndarray)
             unit_of[i] = values[counts.argmax()]
             mine = inside[truth.unit_of[inside] == unit_of[i]]
             order[i] = np.median(mine)
-            soft[i] = bool(truth.soft_hyphen[mine[centres[mine, 0].argmax()]])
+            last = mine[centres[mine, 0].argmax()]
+            soft[i], kept[i] = truth.soft_hyphen[last], truth.line_end[last]
     line_of = np.array([run.line_index for run in page.runs], np.int64)
-    runs = SeenRuns([run.text for run in page.runs], boxes, line_of, unit_of, order, soft)
+    runs = SeenRuns([run.text for run in page.runs], boxes, line_of, unit_of, order, soft, kept)
     visual = visual_page(page)
     return runs, _sample(truth, runs, visual.features, visual.geometry, visual.positions)
 
@@ -98,6 +99,7 @@ class Slips:
 
     line_gap: float  # gaps wider than this, in line heights, divide a line
     row_gap: float  # pieces of one row nearer than this are one line, whatever unit they belong to
+    growth: float  # height of a detected line over that of its characters' boxes
     jitter: float  # of line boxes, in line heights
     lost_bullet: float  # chance that a lone mark is not seen
     lost_space: float
@@ -109,6 +111,7 @@ class Slips:
         return Slips(
             line_gap=rng.uniform(0.7, 1.8),
             row_gap=rng.uniform(0.5, 1.3),
+            growth=rng.uniform(0.95, 1.5),
             jitter=rng.uniform(0.0, 0.05) if is_clean else rng.uniform(0.03, 0.12),
             lost_bullet=rng.choice([0.0, 0.15, 0.4, 0.8]),
             lost_space=rng.uniform(0, 0.01) if is_clean else rng.uniform(0, 0.05),
@@ -124,7 +127,7 @@ def seen_by_simulation(truth: PageTruth, bank: FrameBank, rng: random.Random) ->
         return None
     page = bank.pick_page(rng)
     texts, features, boxes, line_boxes = [], [], [], []
-    line_of, place, space, unit_of, order, soft = [], [], [], [], [], []
+    line_of, place, space, unit_of, order, soft, kept = [], [], [], [], [], [], []
     for members in sorted(lines, key=lambda line: (round(float(truth.boxes[line, 1].mean()), 1), float(truth.boxes[line[0], 0]))):
         line_box = _line_box(truth.boxes[members], slips, rng)
         characters, sources = _spell(members, truth, slips, rng)
@@ -140,9 +143,12 @@ def seen_by_simulation(truth: PageTruth, bank: FrameBank, rng: random.Random) ->
             space.append(span.has_space_after)
             unit_of.append(values[counts.argmax()])
             order.append(float(np.median(mine)))
-            soft.append(bool(truth.soft_hyphen[mine[-1]]))
+            soft.append(truth.soft_hyphen[mine[-1]])
+            kept.append(truth.line_end[mine[-1]])
         line_boxes.append(line_box)
-    arrays = SeenRuns(texts, np.array(boxes, np.float32), np.array(line_of), np.array(unit_of), np.array(order), np.array(soft))
+    arrays = SeenRuns(
+        texts, np.array(boxes, np.float32), np.array(line_of), np.array(unit_of), np.array(order), np.array(soft), np.array(kept)
+    )
     geometry, positions = lay_out(
         np.array(line_boxes, np.float32),
         arrays.boxes,
@@ -226,11 +232,12 @@ def _line_box(boxes: np.ndarray, slips: Slips, rng: random.Random) -> list[float
     x0, y0 = boxes[:, :2].min(0)
     x1, y1 = boxes[:, 2:].max(0)
     height = np.median(boxes[:, 3] - boxes[:, 1])
+    margin = (slips.growth - 1) / 2 * (y1 - y0)
 
     def off() -> float:
         return rng.gauss(0, slips.jitter) * height
 
-    return [x0 - 0.1 * height + off(), y0 + off() / 2, x1 + 0.1 * height + off(), y1 + off() / 2]
+    return [x0 - 0.1 * height + off(), y0 - margin + off() / 2, x1 + 0.1 * height + off(), y1 + margin + off() / 2]
 
 
 def _spell(line: list[int], truth: PageTruth, slips: Slips, rng: random.Random) -> tuple[list[str], list[int | None]]:

@@ -33,6 +33,7 @@ class SeenRuns:
     unit_of: np.ndarray  # (V,) index into the page's units, -1 for marks that belong to none
     order_in_unit: np.ndarray  # (V,) sorts the runs of a unit into reading order
     ends_in_soft_hyphen: np.ndarray  # (V,) bool
+    ends_kept_line: np.ndarray  # (V,) bool: a line ends here that is kept
 
 
 def page_tokens(units: Sequence[Unit], is_continuation: bool, runs: SeenRuns) -> list[int]:
@@ -120,7 +121,7 @@ def _join(before: int, after: int, runs: SeenRuns, *, keeps_lines: bool) -> list
         return [Structure.JOIN] if left - right < SAME_ROW_GAP * height and left > right - height else []
     if runs.ends_in_soft_hyphen[before] and runs.texts[before][-1] in HYPHENS:
         return [Structure.DROP_HYPHEN]
-    return [Structure.LINE_BREAK] if keeps_lines else []
+    return [Structure.LINE_BREAK] if keeps_lines and runs.ends_kept_line[before] else []
 
 
 def legal_structure(tokens: list[int], num_runs: int, texts: list[str], *, may_continue: bool) -> np.ndarray:

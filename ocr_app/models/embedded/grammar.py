@@ -94,8 +94,6 @@ class Grammar:
         if self.phase is Phase.IN_TEXT:
             self._allow_joins(mask, ends_with_hyphen, line_break=True)
             return mask, self.has_runs_left
-        if self.may_continue and not self.has_body and self.has_runs_left:
-            mask[Structure.CONTINUE] = True
         return mask, False
 
     def _allowed_in_cell(self, mask: np.ndarray, ends_with_hyphen: bool) -> tuple[np.ndarray, bool]:
@@ -115,6 +113,7 @@ class Grammar:
 
     def _allow_regions(self, mask: np.ndarray) -> None:
         mask[list(REGIONS)] = self.has_runs_left
+        mask[Structure.CONTINUE] = self.may_continue and not self.has_body and self.has_runs_left
         mask[Structure.END_PAGE] = not self.has_runs_left
 
     def _allow_joins(self, mask: np.ndarray, ends_with_hyphen: bool, *, line_break: bool) -> None:

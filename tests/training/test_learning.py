@@ -1,0 +1,128 @@
+"""From truth to tokens, batches and loss: what the reader learns is what the grammar allows and what the page says."""
+
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Structure
+from ocr_app.models.embedded.reader import PointerReader, ReaderShape
+from ocr_app.training.batches import collate
+from ocr_app.training.dataset import load_documents, save_documents
+from ocr_app.training.forward import IGNORED, Sight, forward, loss_of, visible
+from ocr_app.training.seen import FRAME_SIZE, FrameBank, PageSample, seen_by_simulation
+from ocr_app.training.targets import SeenRuns, legal_structure, page_tokens
+from ocr_app.training.truth import PageTruth, Unit, UnitKind
+
+POINTER = NUM_STRUCTURE_TOKENS
+SMALL = ReaderShape(width=32, num_layers=2, num_heads=2, head_dim=48, hidden_dim=48, geometry_dim=16, pointer_dim=48)
+
+
+def seen(texts: list[str], unit_of: list[int], lines: list[int], soft: tuple[int, ...] = ()) -> SeenRuns:
+    """Runs side by side within a line, lines below each other."""
+    boxes = np.array([[60 * i, 20 * line, 60 * i + 40, 20 * line + 12] for i, line in enumerate(lines)], np.float32)
+    hyphens = np.isin(np.arange(len(texts)), soft)
+    return SeenRuns(texts, boxes, np.array(lines), np.array(unit_of), np.arange(len(texts), dtype=float), hyphens, ~hyphens)
+
+
+def test_a_hyphen_the_typesetter_put_in_is_dropped_and_a_true_one_kept():
+    runs = seen(["infor-", "mation", "high-", "level"], [0, 0, 0, 0], [0, 1, 2, 3], soft=(0,))
+    tokens = page_tokens([Unit(UnitKind.PARAGRAPH)], False, runs)
+    drop = int(Structure.DROP_HYPHEN)
+    assert tokens == [Structure.PARAGRAPH, POINTER, drop, POINTER + 1, POINTER + 2, POINTER + 3, Structure.END_PAGE]
+
+
+def test_a_table_opens_empty_cells_and_leaves_out_rows_without_text():
+    cells = [Unit(UnitKind.CELL, row=row, column=column, num_columns=3) for row, column in ((0, 0), (0, 2), (2, 1))]
+    tokens = page_tokens(cells, False, seen(["a", "b", "c"], [0, 1, 2], [0, 0, 1]))
+    cell, row, table = Structure.CELL, Structure.ROW, Structure.TABLE
+    assert tokens == [table, cell, POINTER, cell, cell, POINTER + 1, row, cell, cell, POINTER + 2, cell, Structure.END_PAGE]
+
+
+def test_a_continued_page_says_so_after_its_header():
+    units = [Unit(UnitKind.FURNITURE), Unit(UnitKind.PARAGRAPH, region=1)]
+    tokens = page_tokens(units, True, seen(["7", "goes on"], [0, 1], [0, 1]))
+    assert tokens == [Structure.FURNITURE, POINTER, Structure.CONTINUE, Structure.PARAGRAPH, POINTER + 1, Structure.END_PAGE]
+
+
+def test_marks_that_belong_to_no_unit_are_furniture():
+    tokens = page_tokens([Unit(UnitKind.PARAGRAPH)], False, seen(["text", "~"], [0, -1], [0, 1]))
+    assert tokens[-3:] == [Structure.FURNITURE, POINTER + 1, Structure.END_PAGE]
+
+
+def test_targets_that_break_the_grammar_are_refused():
+    with pytest.raises(AssertionError, match="not allowed"):
+        legal_structure([Structure.PARAGRAPH, Structure.END_PAGE], 1, ["a"], may_continue=False)
+
+
+def drawn_page(page_index: int, rng: random.Random) -> PageTruth:
+    """Two paragraphs of random letters set in a grid."""
+    chars, boxes, units = [], [], []
+    for unit in range(2):
+        for line in range(3):
+            x, y = 50.0, 60.0 + 60 * unit + 14 * line
+            for _ in range(rng.randint(2, 4)):
+                for _ in range(rng.randint(1, 11)):
+                    chars.append(rng.choice("abcd"))
+                    boxes.append((x, y, x + 5, y + 11))
+                    units.append(unit)
+                    x += 5
+                x += 4
+    paragraphs = (Unit(UnitKind.PARAGRAPH, region=1), Unit(UnitKind.PARAGRAPH, region=2))
+    none, places = np.zeros(len(chars), bool), np.array(boxes, np.float32)
+    return PageTruth(page_index, 400, 600, paragraphs, False, "".join(chars), places, np.array(units), none, none, ("", ""))
+
+
+@pytest.fixture
+def documents() -> list[list[PageSample]]:
+    rng, bank = random.Random(3), FrameBank()
+    for character in "abcd":
+        bank._frames[character] = [np.full(FRAME_SIZE, ord(character) / 100, np.float16)]
+    return [[seen_by_simulation(drawn_page(index, rng), bank, rng) for index in range(2)] for _ in range(3)]
+
+
+def test_simulated_runs_are_short_and_all_are_copied_once(documents):
+    for page in (page for document in documents for page in document):
+        pointers = sorted(int(token) - POINTER for token in page.tokens if token >= POINTER)
+        assert pointers == list(range(len(page.positions)))
+
+
+def test_documents_come_back_from_disk(documents, tmp_path):
+    save_documents(documents, tmp_path / "data.npz")
+    for before, after in zip(documents, load_documents(tmp_path / "data.npz"), strict=True):
+        for old, new in zip(before, after, strict=True):
+            assert old.tokens.tolist() == new.tokens.tolist()
+            assert np.array_equal(old.legal, new.legal)
+            assert np.allclose(old.features, new.features, atol=0.02)
+            assert np.allclose(old.positions, new.positions, atol=0.05)
+
+
+def test_every_target_is_legal_and_has_a_finite_loss(documents):
+    batch = collate(documents, random.Random(0))
+    logits = forward(PointerReader(SMALL), batch, Sight())
+    is_target = batch.targets != IGNORED
+    assert logits.gather(-1, batch.targets.clamp_min(0)[..., None])[is_target].isfinite().all()
+    assert loss_of(logits, batch).isfinite()
+
+
+def test_a_page_does_not_see_the_pages_after_it(documents):
+    batch = collate(documents, random.Random(0))
+    num_visual = batch.is_visual.shape[2]
+    see = visible(batch, Sight())[:, 0, :, num_visual : 2 * num_visual]
+    assert not see[batch.page_of == 0].any()
+    assert see[(batch.page_of == 1) & (batch.targets != IGNORED)].any()
+
+
+def test_a_few_steps_learn_a_tiny_set(documents):
+    torch.manual_seed(0)
+    model, batch = PointerReader(SMALL), collate(documents, random.Random(0))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    losses = []
+    for _ in range(15):
+        loss = loss_of(forward(model, batch, Sight(references="routed", overlap_pages=0)), batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.6 * losses[0]
