@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ocr_app.models.embedded.runs import RunSpan, run_edges, split_runs
+from ocr_app.models.embedded.runs import RunSpan, find_wide_gaps, run_edges, split_runs
 from ocr_app.models.embedded.weights import open_network
 
 LINE_HEIGHT_PX = 48
@@ -132,9 +132,10 @@ def _read_line(parts: dict[int, Frames], characters: list[str], crop: np.ndarray
     text = [characters[index] for frames in found for index in frames.classes]
     probabilities = np.concatenate([frames.probabilities for frames in found])
     vectors = np.concatenate([frames.features for frames in found])
-    spans = split_runs(text)
+    ink = column_ink(crop)
+    spans = split_runs(text, find_wide_gaps(text, centres, ink))
     features = np.stack([_run_features(vectors, span) for span in spans]) if spans else np.zeros((0, 3 * vectors.shape[1]), np.float32)
-    edges = run_edges(spans, centres.tolist(), column_ink(crop))
+    edges = run_edges(spans, centres.tolist(), ink)
     return ReadLine("".join(text), tuple(probabilities.tolist()), tuple(spans), tuple(edges), features, crop.shape[1])
 
 
