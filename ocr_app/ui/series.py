@@ -66,6 +66,10 @@ class Series:
         self.points.append(point)
         self._in_last = 1
 
+    def copy(self) -> "Series":
+        """The same points, safe from those still to come."""
+        return Series(self.limit, self.stride, list(self.points), self._in_last)
+
     def _halve(self) -> None:
         pairs = [self.points[i : i + 2] for i in range(0, len(self.points), 2)]
         self.points = [pair[0].merged(pair[1]) if len(pair) == 2 else pair[0] for pair in pairs]

@@ -1,0 +1,62 @@
+"""The files a person takes away from a job: Markdown, JSON with boxes, HTML, ZIP and the report of the run."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+
+from ocr_app.document.output import document_html, document_json, document_markdown, document_zip
+from ocr_app.ui.jobs import Job
+from ocr_app.ui.report import report_html
+
+MAX_STEM_CHARS = 80
+
+
+def _markdown(job: Job, path: Path) -> None:
+    path.write_text(document_markdown(job.lanes[0].store.results()), encoding="utf-8")
+
+
+def _json(job: Job, path: Path) -> None:
+    document = document_json(job.lanes[0].store.results(), source=job.name)
+    path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+
+
+def _html(job: Job, path: Path) -> None:
+    path.write_text(document_html(job.lanes[0].store.results()), encoding="utf-8")
+
+
+def _zip(job: Job, path: Path) -> None:
+    path.write_bytes(document_zip(job.lanes[0].store.results(), source=job.name))
+
+
+def _report(job: Job, path: Path) -> None:
+    path.write_text(report_html(job), encoding="utf-8")
+
+
+EXPORTS: dict[str, tuple[str, Callable[[Job, Path], None]]] = {
+    "markdown": (".md", _markdown),
+    "json": (".json", _json),
+    "html": (".html", _html),
+    "zip": (".zip", _zip),
+    "report": (".report.html", _report),
+}
+
+
+def write_exports(job: Job) -> dict[str, Path]:
+    """Write all files into the job's folder, once."""
+    if job.exports:
+        return job.exports
+    folder = job.lanes[0].store.folder / "exports"
+    folder.mkdir(exist_ok=True)
+    written = {}
+    for name, (suffix, write) in EXPORTS.items():
+        written[name] = folder / f"{safe_stem(job.name)}{suffix}"
+        write(job, written[name])
+    job.exports = written
+    return written
+
+
+def safe_stem(name: str) -> str:
+    """The name of an upload without its ending and without what a file system might take for a path."""
+    stem = PurePosixPath(name.replace("\\", "/")).stem
+    kept = "".join(char if char.isalnum() or char in " -_." else "_" for char in stem).strip(" .")
+    return kept[:MAX_STEM_CHARS] or "document"
