@@ -177,6 +177,8 @@ class DocumentWriter:
                 return f"第{counts[0]}章"
             case "chapter" if level == 1:
                 return f"{self.texts.vocabulary.chapter} {counts[0]}."
+            case "part" if level == 1 and self.style.is_chinese:
+                return f"第{format_count('一', max(counts[0], 1))}部分"
             case "part" if level <= 2:
                 return f"Part {counts[0]}." if level == 1 else f"{format_count('A', max(counts[1], 1))}."
         return ""

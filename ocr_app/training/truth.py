@@ -134,7 +134,7 @@ def _check_complete(sources: dict[int, SourceUnit], cursors: dict[int, int]) -> 
     """Every unit's text was found to its end."""
     for number, source in sources.items():
         if source.place in (1, 2) and source.text[cursors[number] : source.end].strip(LEADER + " \n"):
-            raise TraceError(f"the end of {source.text[:40]!r} is on no page")
+            raise TraceError(f"{source.unit.kind}: the end of {source.text[:60]!r} is on no page")
 
 
 def _characters(page: "pymupdf.Page") -> Iterator[tuple[int, str, tuple[float, float, float, float]]]:

@@ -265,7 +265,8 @@ class TypstWriter:
         head_cells = "".join(self._row(row, number, look.head) for number, row in enumerate(head))
         cells = "".join(self._row(row, number) for number, row in enumerate(body, len(head)))
         tracks = array([_track(width, share) for width, share in zip(widths, table.widths, strict=True)])
-        header = f"table.header(repeat: {boolean(look.repeat_head)}, {head_cells})," if head else ""
+        repeats = look.repeat_head and s.columns == 1  # in columns it would come twice on one page
+        header = f"table.header(repeat: {boolean(repeats)}, {head_cells})," if head else ""
         bottom = "table.hline(stroke: 0.8pt)" if look.stroke == "head" else ""
         return (
             f"#data-table({tracks}, {array(table.aligns)}, (x: {look.inset_x:.1f}pt, y: {look.inset_y:.1f}pt), {literal(look.stroke)}, "
