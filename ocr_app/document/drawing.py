@@ -26,6 +26,7 @@ class Drawing:
     notes: tuple[str, ...]
     width_pt: float
     height_pt: float
+    is_partial: bool = False  # the library left out what it could not draw
 
 
 class PageSource(Protocol):

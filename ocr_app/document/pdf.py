@@ -48,9 +48,11 @@ class PdfSource:
         fit = fitting_scale(width_pt * wanted, height_pt * wanted, self._limits.max_pixels)
         dpi = self._limits.dpi * fit
         matrix = pymupdf.Matrix(wanted * fit, wanted * fit)
+        pymupdf.TOOLS.reset_mupdf_warnings()
         pixmap = page.get_pixmap(matrix=matrix, colorspace=pymupdf.csRGB, alpha=False, annots=True)
+        is_partial = _tells_of_loss(pymupdf.TOOLS.mupdf_warnings())
         notes = () if fit == 1 else (_reduced_note(width_pt, height_pt, self._limits.dpi, dpi),)
-        return Drawing(_pixels(pixmap), dpi, page.rotation % 360, notes, width_pt, height_pt)
+        return Drawing(_pixels(pixmap), dpi, page.rotation % 360, notes, width_pt, height_pt, is_partial)
 
 
 def _open(source: bytes | str) -> Any:
@@ -98,6 +100,11 @@ def _is_empty_box(text: str) -> bool:
         return False  # numbers by reference: MuPDF's reading stands
     numbers = [float(number) for number in _NUMBER.findall(text)]
     return len(numbers) == 4 and (abs(numbers[2] - numbers[0]) < 0.01 or abs(numbers[3] - numbers[1]) < 0.01)
+
+
+def _tells_of_loss(warnings: str) -> bool:
+    """MuPDF leaves out an image or a form that it cannot decode and draws on; only its warnings tell."""
+    return "gnoring error" in warnings or "truncated image" in warnings
 
 
 def _pixels(pixmap: Any) -> np.ndarray:

@@ -48,9 +48,10 @@ class RasterSource:
         # dpi follows the reduction, measured on the side that was the stored width
         width_now = pixels.shape[0] if rotation in (90, 270) else pixels.shape[1]
         reduced_dpi = dpi * width_now / stored_width
-        notes += _notes(was_cut, dpi, reduced_dpi)
+        if reduced_dpi < dpi * 0.999:
+            notes += (f"The image is large: reduced from {dpi:.3g} to {reduced_dpi:.3g} dpi to stay within the pixel limit.",)
         height_px, width_px = pixels.shape[:2]
-        return Drawing(pixels, reduced_dpi, rotation, notes, width_px / reduced_dpi * 72, height_px / reduced_dpi * 72)
+        return Drawing(pixels, reduced_dpi, rotation, notes, width_px / reduced_dpi * 72, height_px / reduced_dpi * 72, is_partial=was_cut)
 
     def _check_size(self, error_class: type[TooLargeError] | type[PageRenderError]) -> None:
         width, height = self._image.size
@@ -102,13 +103,6 @@ def _resolution(image: Image.Image) -> tuple[float, tuple[str, ...]]:
     if _DPI_RANGE[0] <= dpi <= _DPI_RANGE[1]:
         return dpi, ()
     return float(ASSUMED_DPI), (f"The image states no usable resolution: {ASSUMED_DPI} dpi assumed.",)
-
-
-def _notes(was_cut: bool, dpi: float, reduced_dpi: float) -> tuple[str, ...]:
-    notes = ("The image file is cut off or damaged: what could not be decoded is blank.",) if was_cut else ()
-    if reduced_dpi < dpi * 0.999:
-        notes += (f"The image is large: reduced from {dpi:.3g} to {reduced_dpi:.3g} dpi to stay within the pixel limit.",)
-    return notes
 
 
 def _upright_rgb(image: Image.Image, max_pixels: int) -> tuple[np.ndarray, int]:

@@ -105,7 +105,11 @@ def _description(drawing: Drawing) -> Header:
     from ocr_app.document.blank import is_blank, is_dark
 
     is_empty = is_blank(drawing.pixels, drawing.dpi)
+    if is_empty and drawing.is_partial:
+        raise PageRenderError(f"what is on the page is damaged, or drawing it needs more memory than allowed. {_MORE_MEMORY}")
     notes = drawing.notes
+    if drawing.is_partial:
+        notes += ("A part of the page is missing: it is damaged, or drawing it needs more memory than allowed.",)
     if is_empty and is_dark(drawing.pixels):
         notes += ("The page is a single dark surface without text.",)
     height_px, width_px = drawing.pixels.shape[:2]

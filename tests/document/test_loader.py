@@ -1,0 +1,146 @@
+"""Opening documents and drawing their pages: limits, damage, and what is told about each page."""
+
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ocr_app.config import LoaderConfig
+from ocr_app.document.loader import open_document
+from ocr_app.errors import NoPagesError, PageRangeError, TooLargeError, UnsupportedFileError
+from ocr_app.types import PageFailure, PageImage
+
+MakePdf = Callable[..., bytes]
+LOW = LoaderConfig(dpi=36)
+
+
+def read_all(data: bytes | Path, config: LoaderConfig = LOW, **options) -> list[PageImage | PageFailure]:
+    with open_document(data, config, **options) as document:
+        return list(document.pages())
+
+
+def test_pages_come_in_the_order_asked_for_once_each(make_pdf: MakePdf):
+    with open_document(make_pdf(7), LOW, pages="5-,2,6") as document:
+        assert document.page_count == 7
+        assert document.page_indices == (4, 5, 6, 1)
+        assert [page.page_number for page in document.pages()] == [5, 6, 7, 2]
+
+
+def test_pixels_follow_page_size_and_dpi(make_pdf: MakePdf):
+    (page,) = read_all(make_pdf(1, width=144, height=288), LoaderConfig(dpi=100))
+    assert page.pixels.shape == (400, 200, 3)
+    assert page.pixels.dtype == np.uint8
+    assert (page.width_pt, page.height_pt, page.dpi, page.notes) == (144, 288, 100, ())
+
+
+def test_file_and_bytes_give_the_same_pages(make_pdf: MakePdf, tmp_path: Path):
+    path = tmp_path / "named.png"  # a PDF: the name says nothing
+    path.write_bytes(make_pdf(2))
+    for from_file, from_bytes in zip(read_all(path), read_all(path.read_bytes()), strict=True):
+        assert np.array_equal(from_file.pixels, from_bytes.pixels)
+
+
+def test_an_image_named_pdf_is_read_as_the_image_it_is(save_image: Callable[..., bytes], tmp_path: Path):
+    from PIL import Image
+
+    path = tmp_path / "photo.pdf"
+    path.write_bytes(save_image(Image.new("RGB", (30, 20), "white"), "PNG"))
+    (page,) = read_all(path)
+    assert page.pixels.shape == (20, 30, 3)
+
+
+def test_a_page_without_size_fails_alone(make_pdf: MakePdf):
+    def flatten_page_two(document) -> None:
+        document.xref_set_key(document[1].xref, "MediaBox", "[0 0 0 0]")
+
+    pages = read_all(make_pdf(3, edit=flatten_page_two))
+    assert [type(page) for page in pages] == [PageImage, PageFailure, PageImage]
+    assert "no size" in pages[1].reason
+
+
+def test_a_page_without_size_by_inheritance_fails(make_pdf: MakePdf):
+    def flatten_all(document) -> None:
+        for page in document:
+            document.xref_set_key(page.xref, "MediaBox", "null")
+        parent = document.xref_get_key(document[0].xref, "Parent")[1]
+        document.xref_set_key(int(parent.split()[0]), "MediaBox", "[10 10 10 500]")
+
+    assert [type(page) for page in read_all(make_pdf(2, edit=flatten_all))] == [PageFailure, PageFailure]
+
+
+def test_a_wrong_startxref_is_repaired_and_told(make_pdf: MakePdf):
+    data = make_pdf(3)
+    at = data.rindex(b"startxref") + len(b"startxref\n")
+    broken = data[:at] + (b"1" if data[at : at + 1] != b"1" else b"2") + data[at + 1 :]
+    with open_document(broken, LOW) as document:
+        assert document.is_repaired
+        assert "3 page(s)" in document.notes[0]
+        assert all(isinstance(page, PageImage) for page in document.pages())
+
+
+def test_a_cut_off_tail_is_repaired(make_pdf: MakePdf):
+    with open_document(make_pdf(20)[:-300], LOW) as document:
+        assert (document.page_count, document.is_repaired) == (20, True)
+
+
+def test_the_largest_legal_page_is_drawn_within_the_limits(make_pdf: MakePdf):
+    config = LoaderConfig(max_pixels=1_000_000)
+    (page,) = read_all(make_pdf(1, width=14_400, height=14_400), config)
+    assert 950_000 < page.width_px * page.height_px <= config.max_pixels
+    assert "instead of 150" in page.notes[0]
+
+
+def test_annotations_are_drawn(make_pdf: MakePdf):
+    def annotate(document) -> None:
+        document[0].add_rect_annot((100, 300, 400, 600)).update(fill_color=(0, 0, 0))
+
+    (page,) = read_all(make_pdf(1, edit=annotate))
+    assert page.pixels[225, 125].max() < 50  # the middle of the rectangle, in pixels of 36 dpi
+
+
+def test_no_pages_is_an_error_of_its_own():
+    objects = (
+        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF"
+    )
+    with pytest.raises(NoPagesError):
+        open_document(objects, LOW)
+
+
+def test_limits_of_bytes_and_pages_hold_before_work(make_pdf: MakePdf):
+    data = make_pdf(5)
+    with pytest.raises(TooLargeError, match="max_file_bytes"):
+        open_document(data, LoaderConfig(max_file_bytes=100))
+    with pytest.raises(TooLargeError, match="5 pages to read; the limit is 4"):
+        open_document(data, LoaderConfig(max_pages=4))
+    assert len(read_all(data, LoaderConfig(dpi=36, max_pages=4), pages="2-5")) == 4
+
+
+def test_a_bad_page_range_is_refused_at_opening(make_pdf: MakePdf):
+    with pytest.raises(PageRangeError, match="has 3 page"):
+        open_document(make_pdf(3), LOW, pages="9")
+
+
+def test_a_missing_file_is_named_without_its_folder(tmp_path: Path):
+    with pytest.raises(UnsupportedFileError) as caught:
+        open_document(tmp_path / "gone.pdf", LOW)
+    assert "gone.pdf" in str(caught.value)
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_memory_of_the_parent_does_not_grow_with_the_document(make_pdf: MakePdf):
+    """Peak over 60 pages against peak over the first 10; tracemalloc sees numpy's and bytearray's memory alike."""
+    data = make_pdf(60)
+    tracemalloc.start()
+    try:
+        with open_document(data, LoaderConfig(dpi=72)) as document:
+            peaks = []
+            for page in document.pages():
+                peaks.append(tracemalloc.get_traced_memory()[1])
+                page_bytes = page.pixels.nbytes
+                del page
+    finally:
+        tracemalloc.stop()
+    assert peaks[9] >= page_bytes  # the measure sees pages at all
+    assert peaks[-1] <= 1.1 * peaks[9]
