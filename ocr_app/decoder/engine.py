@@ -12,9 +12,8 @@ It knows tensors and token ids; documents, tokenizers and sampling are others' b
 """
 
 import itertools
-from collections.abc import Hashable, Sequence as Row
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Hashable
+from collections.abc import Sequence as Row
 from types import TracebackType
 from typing import Any
 
@@ -23,64 +22,17 @@ from torch import Tensor
 
 from ocr_app.config import ATTENTION_MODES, SparsityConfig
 from ocr_app.decoder.attention import attend_page, resolve_backend
-from ocr_app.decoder.kv_blocks import BlockPool, BlockRecord, PageBlocks, SequenceBlocks
+from ocr_app.decoder.kv_blocks import BlockPool, BlockRecord, SequenceBlocks, ceil_div
 from ocr_app.decoder.kv_cache import NAMED_DTYPES, KVStore
 from ocr_app.decoder.protocol import DecoderModel
-from ocr_app.decoder.retention import (
-    MAX_DRAFT_TOKENS,
-    blocks_leaving,
-    blocks_over_room,
-    plan_room,
-    text_reserve_blocks,
-    update_relevance,
-)
-from ocr_app.decoder.step_plan import ReadingList, StepPlan, padded_blocks, text_columns
+from ocr_app.decoder.residency import close_chunk, keep_observation, make_room
+from ocr_app.decoder.retention import MAX_DRAFT_TOKENS, text_reserve_blocks
+from ocr_app.decoder.sequence import KVCounters, Sequence, SequenceStatus
+from ocr_app.decoder.step_plan import Observation, ReadingList, StepPlan, padded_blocks, text_columns
 from ocr_app.errors import ConfigError, NonFiniteLogitsError
-from ocr_app.types import ResidentPage, ResidentState
+from ocr_app.types import ResidentPage
 
 UNLIMITED_WINDOW = 2**39
-
-
-class SequenceStatus(StrEnum):
-    WAITING = "waiting"  # for a page
-    DECODING = "decoding"
-    REMOVED = "removed"
-
-
-@dataclass(slots=True, eq=False)
-class Sequence:
-    """One document in the engine."""
-
-    id: int
-    state: Any  # the model's own
-    mode: str
-    blocks: SequenceBlocks
-    status: SequenceStatus = SequenceStatus.WAITING
-    chunk: list[int] = field(default_factory=list)  # page indices of the active chunk, overlap first
-    page_tokens: list[int] = field(default_factory=list)  # reference tokens of every page so far
-    num_prefills: int = 0  # pages computed; pages taken over from another sequence are not
-    num_steps_in_chunk: int = 0
-    attended: tuple[Tensor, int] | None = None  # tokens read by the last step of its batch, and the row
-
-    @property
-    def pages(self) -> dict[int, PageBlocks]:
-        return self.blocks.pages
-
-    @property
-    def num_output_tokens(self) -> int:
-        return self.blocks.text.num_tokens
-
-
-@dataclass(frozen=True, slots=True)
-class KVCounters:
-    """The KV cache at one moment: of one sequence, or of all."""
-
-    allocated_bytes: int  # of the blocks held; in total: of the pool's tensors
-    live_bytes: int  # of the slots that hold tokens
-    attended_tokens: int | None  # read by the last step; None before the first
-    resident_pages: tuple[ResidentPage, ...] = ()
-    num_blocks: int = 0
-    peak_blocks: int = 0
 
 
 class Engine:
@@ -116,6 +68,7 @@ class Engine:
         self.num_steps = 0
         self._ids = itertools.count()
         self._plan: tuple[Hashable, StepPlan] | None = None
+        self._observed: tuple[Observation | None, list[Sequence]] | None = None
         self._reusable: dict[tuple[Hashable, int], tuple[int, int]] = {}
 
     def __enter__(self) -> "Engine":
@@ -139,19 +92,22 @@ class Engine:
     def remove(self, sequence: Sequence) -> None:
         """Let a document leave, finished or not: all its blocks go back to the pool. Removing twice does nothing."""
         if self.sequences.pop(sequence.id, None) is not None:
+            self._settle()
             sequence.blocks.release()
             sequence.status = SequenceStatus.REMOVED
             self._plan = None
 
     @torch.inference_mode()
-    def prefill(self, sequence: Sequence, page_index: int, page: Any, *, reuse_key: Hashable | None = None) -> None:
+    def prefill(self, sequence: Sequence, page_index: int, page: Any, *, reuse_key: Hashable | None = None) -> Tensor | None:
         """Compute the KV of a page and make it the current one. Pages come in rising order, each once.
+
+        Returns the last hidden state (1, T, W) of its reference tokens, None when the page was taken over.
 
         With `reuse_key` (a hash of the page's content) an identical page that is whole in memory at the same page index is taken over
         without computing or copying, if the model's page KV is independent.
         """
         if reuse_key is not None and self._take_over(sequence, page_index, reuse_key):
-            return
+            return None
         hidden, positions = self.model.embed_reference(sequence.state, page)
         self._open_page(sequence, page_index, hidden.shape[1])
         earlier = self._earlier_reference(sequence)
@@ -165,6 +121,7 @@ class Engine:
         sequence.num_prefills += 1
         if reuse_key is not None:
             self._reusable[reuse_key, page_index] = (sequence.id, len(block_ids))
+        return hidden
 
     @torch.inference_mode()
     def write_reference(self, sequence: Sequence, page_index: int, keys: Row[Tensor], values: Row[Tensor]) -> None:
@@ -181,17 +138,20 @@ class Engine:
         On an error nothing was appended.
         """
         assert all(sequence.status is SequenceStatus.DECODING for sequence in sequences), "prefill a page before decoding"
+        self._settle()
         slots, positions = self._append_tokens(sequences, tokens)
         try:
             logits = self._forward(sequences, _padded_tokens(tokens, self.store.device), slots, positions)
         except BaseException:
             for sequence, row in zip(sequences, tokens, strict=True):
-                sequence.blocks.rollback_text(len(row))
+                self.rollback(sequence, len(row))
             raise
         return [logits[row, : len(drafted)] for row, drafted in enumerate(tokens)]
 
     def rollback(self, sequence: Sequence, num_tokens: int) -> None:
         """Drop the last tokens of the last step: a draft that was rejected. Blocks left empty go back to the pool."""
+        assert 0 <= num_tokens <= sequence.num_open_tokens, f"the last step has {sequence.num_open_tokens} tokens, not {num_tokens}"
+        sequence.num_open_tokens -= num_tokens
         sequence.blocks.rollback_text(num_tokens)
 
     def end_page(self, sequence: Sequence) -> None:
@@ -234,6 +194,7 @@ class Engine:
         for sequence, row in zip(sequences, tokens, strict=True):
             first, padding = sequence.num_output_tokens, width - len(row)
             slots.append(sequence.blocks.text.append(len(row)) + [0] * padding)  # slot 0 lies in the null block
+            sequence.num_open_tokens = len(row)
             positions.append([*range(first, first + len(row)), *[first + len(row) - 1] * padding])
         return torch.tensor(slots, device=self.store.device), torch.tensor(positions, device=self.store.device)
 
@@ -248,9 +209,10 @@ class Engine:
             self.store.write(layer, flat_slots, keys.transpose(1, 2).flatten(0, 1), values.transpose(1, 2).flatten(0, 1))
             block_ids, bias = plan.select(layer, queries)
             hidden = self.model.finish_layer(layer, hidden, self._attend(queries, self.store, layer, block_ids, bias))
-        plan.note_reads(queries, self.num_steps)
+        logits = self._checked(self.model.logits(states, tokens, hidden))
+        self._observed = (plan.observe(queries), sequences)
         self._count_step(sequences, plan.count_attended(bias))
-        return self._checked(self.model.logits(states, tokens, hidden))
+        return logits
 
     def _plan_for(self, sequences: list[Sequence], num_tokens: int) -> StepPlan:
         """The plan of this batch, kept until its members, their pages or the size of the text tables change."""
@@ -275,8 +237,7 @@ class Engine:
 
     def _reading_list(self, sequence: Sequence) -> ReadingList:
         if sequence.mode != "sparse":
-            everything = [record for page in sequence.pages.values() for record in page.records]
-            return ReadingList(everything, [], [], self._window(sequence), scores_relevance=False)
+            return ReadingList(sequence.records, [], [], self._window(sequence), scores_relevance=False)
         current = sequence.chunk[-1]
         always = sequence.chunk[-1 - self.sparsity.overlap_pages :]
         fixed: list[BlockRecord] = []
@@ -306,7 +267,20 @@ class Engine:
         self.num_steps += 1
         for row, sequence in enumerate(sequences):
             sequence.attended = (attended, row)
-            sequence.num_steps_in_chunk += 1
+
+    @torch.inference_mode()
+    def _settle(self) -> None:
+        """Count what the last step observed, now that no more of its tokens can be rolled back."""
+        if self._observed is None:
+            return
+        observation, sequences = self._observed
+        self._observed = None
+        counts = [sequence.num_open_tokens for sequence in sequences]
+        for sequence in sequences:
+            sequence.num_tokens_in_chunk += sequence.num_open_tokens
+            sequence.num_open_tokens = 0
+        if observation is not None:
+            keep_observation(observation, counts, self.store)
 
     def _checked(self, logits: Tensor) -> Tensor:
         if not bool(logits.amax(-1).isfinite().all()):  # the maximum carries NaN and infinity, and is -inf where every token is forbidden
@@ -320,7 +294,7 @@ class Engine:
 
     def _enter_page(self, sequence: Sequence, page_index: int, num_tokens: int) -> Tensor:
         """Take the blocks of a new page, for which there is room, and make it current; returns its block ids."""
-        count = -(-num_tokens // self.sparsity.block_size)
+        count = ceil_div(num_tokens, self.sparsity.block_size)
         self._grow(sequence, count)
         page = sequence.blocks.add_page(page_index, num_tokens)
         block_ids = torch.tensor(page.block_ids, dtype=torch.int64, device=self.store.device)
@@ -329,61 +303,23 @@ class Engine:
         return block_ids
 
     def _open_page(self, sequence: Sequence, page_index: int, num_tokens: int) -> None:
+        """Close the chunk if it is full and make room for the page: all eviction happens here."""
         assert sequence.id in self.sequences, f"sequence {sequence.id} was removed"
         assert not sequence.chunk or page_index > sequence.chunk[-1], f"page {page_index} comes after page {sequence.chunk[-1]}"
+        self._settle()
         if sequence.mode == "sparse":
             if len(sequence.chunk) == self.sparsity.chunk_pages:
-                self._close_chunk(sequence, page_index)
-            self._make_room(sequence, num_tokens)
+                close_chunk(sequence, page_index, self.store, self.sparsity)
+            make_room(sequence, num_tokens, self.sparsity)
 
     def _begin_page(self, sequence: Sequence, page_index: int, num_tokens: int) -> None:
         sequence.chunk.append(page_index)
         sequence.page_tokens.append(num_tokens)
         sequence.status = SequenceStatus.DECODING
 
-    def _close_chunk(self, sequence: Sequence, next_page: int) -> None:
-        """Chunk border: the last pages become the overlap, the others keep a few blocks, pages behind the window go."""
-        self._collect_relevance(sequence)
-        num_leaving = len(sequence.chunk) - self.sparsity.overlap_pages
-        sequence.chunk = sequence.chunk[num_leaving:]
-        for page in list(sequence.pages.values()):
-            if page.page_index in sequence.chunk:
-                page.state = ResidentState.OVERLAP
-            elif next_page - page.page_index > self.sparsity.page_window:
-                self._evict(sequence, page.page_index, set(page.block_ids))
-            elif page.state is not ResidentState.RETAINED:
-                page.state = ResidentState.RETAINED
-                self._evict(sequence, page.page_index, blocks_leaving(page, self.sparsity))
-
-    def _make_room(self, sequence: Sequence, num_tokens: int) -> None:
-        """Set the limit for a chunk that gains a page of `num_tokens`, and evict retained blocks until the page fits under it."""
-        active = [page for page in sequence.pages.values() if page.page_index in sequence.chunk]
-        chunk_blocks = sum(page.num_blocks for page in active) - (-num_tokens // self.sparsity.block_size)
-        room = plan_room(self.sparsity, chunk_blocks, [*sequence.page_tokens, num_tokens])
-        retained = [page for page in sequence.pages.values() if page.state is ResidentState.RETAINED]
-        for page_index, block_ids in blocks_over_room(retained, room.retained, self.sparsity).items():
-            self._evict(sequence, page_index, block_ids)
-        sequence.blocks.limit = room.limit
-
-    def _evict(self, sequence: Sequence, page_index: int, block_ids: set[int]) -> None:
-        if block_ids:
-            sequence.blocks.drop_blocks(page_index, block_ids)
-
-    def _collect_relevance(self, sequence: Sequence) -> None:
-        """Turn what the chunk's steps counted into a relevance per block."""
-        block_ids = torch.tensor(sequence.blocks.reference_ids, dtype=torch.int64, device=self.store.device)
-        sums, steps = self.store.relevance[block_ids].tolist(), self.store.last_read[block_ids].tolist()
-        pages = [page for page in sequence.pages.values() for _ in page.records]
-        records = [record for page in sequence.pages.values() for record in page.records]
-        for page, record, total, step in zip(pages, records, sums, steps, strict=True):
-            mean = total / max(sequence.num_steps_in_chunk, 1)
-            update_relevance(record, mean, step, was_retained=page.state is ResidentState.RETAINED)
-        self.store.forget_reads(block_ids)
-        sequence.num_steps_in_chunk = 0
-
     def _earlier_reference(self, sequence: Sequence) -> tuple[Tensor, Tensor] | None:
         """Resident blocks (1, N) that a causal page sees before itself, and their bias (1, N * S)."""
-        records = [record for page in sequence.pages.values() for record in page.records]
+        records = sequence.records
         if not self.model.reference_is_causal or not records:
             return None
         return padded_blocks([records], len(records), self.sparsity.block_size, self.spec.dtype, self.store.device)

@@ -59,13 +59,13 @@ class BlockPool:
     def share(self, block_ids: Iterable[int]) -> None:
         """Count one more user for blocks that are in use."""
         for block_id in block_ids:
-            assert block_id != NULL_BLOCK and self._num_users[block_id] > 0, f"block {block_id} is not in use"
+            self._assert_in_use(block_id)
             self._num_users[block_id] += 1
 
     def free(self, block_ids: Iterable[int]) -> None:
         """Count one user fewer; a block without users returns to the pool."""
         for block_id in block_ids:
-            assert block_id != NULL_BLOCK and self._num_users[block_id] > 0, f"block {block_id} is not in use"
+            self._assert_in_use(block_id)
             self._num_users[block_id] -= 1
             if self._num_users[block_id] == 0:
                 self._free.append(block_id)
@@ -79,15 +79,20 @@ class BlockPool:
         assert not set(self._free) & set(users), "a block is free and in use"
         assert self.num_free_blocks + len(users) + 1 == self.num_blocks, "free + used is not the total"
 
+    def _assert_in_use(self, block_id: int) -> None:
+        assert block_id != NULL_BLOCK, "the null block belongs to nobody"
+        assert self._num_users[block_id] > 0, f"block {block_id} is not in use"
+
 
 @dataclass(slots=True)
 class BlockRecord:
     """One reference block of a page, with what decides whether it is kept."""
 
     block_id: int
+    place: int  # of the block within its page, counted before any eviction
     num_tokens: int  # filled slots; only the last block of a page is not full
     relevance: float = 0.0  # 0 to 1, see retention.py
-    last_read_step: int = 0
+    last_read: int = 0  # index of the output token that last read it
 
 
 @dataclass(slots=True)
@@ -189,13 +194,13 @@ class SequenceBlocks:
         """Take the blocks of a new page."""
         fills = split_tokens(num_tokens, self.text.block_size)
         self._check_limit(len(fills))
-        return self._enter(page_index, list(zip(self._pool.allocate(len(fills)), fills, strict=True)))
+        return self._enter(page_index, self._pool.allocate(len(fills)), fills)
 
     def share_page(self, page_index: int, source: PageBlocks) -> PageBlocks:
         """Enter a page whose blocks another sequence has written; they count against this one's limit too."""
         self._check_limit(source.num_blocks)
         self._pool.share(source.block_ids)
-        return self._enter(page_index, [(record.block_id, record.num_tokens) for record in source.records])
+        return self._enter(page_index, source.block_ids, [record.num_tokens for record in source.records])
 
     def drop_blocks(self, page_index: int, block_ids: set[int]) -> None:
         """Evict blocks of one page; a page without blocks is no longer resident."""
@@ -230,8 +235,9 @@ class SequenceBlocks:
         self.reference_version += 1
         self.text_version += 1
 
-    def _enter(self, page_index: int, blocks: list[tuple[int, int]]) -> PageBlocks:
-        page = PageBlocks(page_index, [BlockRecord(block_id, num_tokens) for block_id, num_tokens in blocks])
+    def _enter(self, page_index: int, block_ids: list[int], fills: list[int]) -> PageBlocks:
+        places = range(len(fills))
+        page = PageBlocks(page_index, [BlockRecord(*block) for block in zip(block_ids, places, fills, strict=True)])
         self.pages[page_index] = page
         self.reference_version += 1
         self._note_growth()

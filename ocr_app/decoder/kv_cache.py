@@ -36,8 +36,8 @@ class KVStore:
         scale_layers = layers if self.is_quantised else ()
         self.key_scales = [self._zeros(num_blocks, slot_shape[:2], torch.float16) for _ in scale_layers]
         self.value_scales = [self._zeros(num_blocks, slot_shape[:2], torch.float16) for _ in scale_layers]
-        self.relevance = self._zeros(num_blocks, (), torch.float32)  # summed over decode steps since the last chunk border
-        self.last_read = self._zeros(num_blocks, (), torch.int64)  # decode step at which routing last chose the block
+        self.relevance = self._zeros(num_blocks, (), torch.float32)  # summed over output tokens since the last chunk border
+        self.last_read = self._zeros(num_blocks, (), torch.int64)  # index of the output token that last read the block
         self._scratch: dict[str, Tensor] = {}
 
     @property
@@ -88,12 +88,14 @@ class KVStore:
     def forget_reads(self, block_ids: Tensor) -> None:
         """Start counting anew for blocks that have a new owner or pass a chunk border."""
         self.relevance[block_ids] = 0
+        self.last_read[block_ids] = 0
 
-    def note_reads(self, block_ids: Tensor, relevance: Tensor, read_ids: Tensor, step: int) -> None:
-        """Add one step's relevance (as block_ids), and mark the blocks that were read."""
+    def note_reads(self, block_ids: Tensor, relevance: Tensor, last_read: Tensor) -> None:
+        """Add relevance to blocks (B, N), and the output index that last read each, -1 for none."""
         self.relevance.index_add_(0, block_ids.flatten(), relevance.flatten().float())
-        self.last_read.index_fill_(0, read_ids.flatten(), step)
+        self.last_read.scatter_reduce_(0, block_ids.flatten(), last_read.flatten(), "amax")
 
+    @torch.inference_mode()
     def gather(self, layer: int, block_ids: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Keys and values of blocks (B, N) as (B, Hkv, N * S, D) in `dtype`. Valid until the next gather."""
         keys = self._gather("keys", self.keys[layer], self.key_scales[layer] if self.is_quantised else None, block_ids, dtype)

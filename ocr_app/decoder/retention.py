@@ -1,8 +1,8 @@
 """What stays of earlier pages: integers and scores in, block ids to evict out. Called at chunk borders only.
 
-The relevance of a block is what the router thought of it: at every decode step of the chunk, exp(score - best score of that step) at the
-last layer, averaged over the steps; a block that was retained before keeps half of its old relevance. Attention mass is not used, because
-fused attention does not give it away.
+The relevance of a block is what the router thought of it: for every output token of the chunk, exp(score - best score of that token) at
+the last layer, averaged over the tokens; a block that was retained before keeps half of its old relevance. Attention mass is not used,
+because fused attention does not give it away.
 """
 
 import math
@@ -79,10 +79,10 @@ def blocks_over_room(pages: list[PageBlocks], room: int, config: SparsityConfig)
     return leaving
 
 
-def update_relevance(record: BlockRecord, mean: float, last_read_step: int, *, was_retained: bool) -> None:
+def update_relevance(record: BlockRecord, mean: float, last_read: int, *, was_retained: bool) -> None:
     """Take in what a chunk showed of a block."""
     record.relevance = (record.relevance + mean) / 2 if was_retained else mean
-    record.last_read_step = max(record.last_read_step, last_read_step)
+    record.last_read = max(record.last_read, last_read)
 
 
 def _by_relevance(page: PageBlocks) -> list[BlockRecord]:
@@ -93,4 +93,4 @@ def _by_relevance(page: PageBlocks) -> list[BlockRecord]:
 def _eviction_order(page_index: int, record: BlockRecord, threshold: float) -> tuple[int, int, float]:
     if record.relevance < threshold:
         return (0, page_index, record.relevance)
-    return (1, record.last_read_step, record.relevance)
+    return (1, record.last_read, record.relevance)

@@ -65,19 +65,20 @@ def minmax_scores(queries: Tensor, key_min: Tensor, key_max: Tensor) -> Tensor:
 
 
 def entmax15(scores: Tensor) -> Tensor:
-    """entmax with alpha 1.5 over the last dimension, in closed form over the sorted scores; -inf gets probability 0.
+    """entmax with alpha 1.5 over the last dimension, in closed form; -inf gets probability 0, unless a row has nothing else."""
+    ordered, where = scores.sort(-1, descending=True)
+    return torch.zeros_like(scores).scatter(-1, where, _entmax15_of_sorted(ordered))
 
-    p_i = max(s_i / 2 - tau, 0)^2, with tau from the largest k for which tau_k <= z_k: sorting makes the support a prefix.
-    """
-    top = scores.amax(-1, keepdim=True)
-    top = torch.where(top == NEGATIVE_INFINITY, torch.zeros_like(top), top)
+
+def _entmax15_of_sorted(scores: Tensor) -> Tensor:
+    """p_i = max(s_i / 2 - tau, 0)^2, with tau from the largest k for which tau_k <= z_k: sorting makes the support a prefix."""
+    top = scores[..., :1].clamp(min=torch.finfo(scores.dtype).min)  # a row of nothing but padding stays free of NaN
     halves = ((scores - top) / 2).clamp(min=-2.0)  # below -1 nothing is in the support, so -2 stands for all of it
-    ordered = halves.sort(-1, descending=True).values
     counts = torch.arange(1, scores.shape[-1] + 1, device=scores.device, dtype=scores.dtype)
-    mean = ordered.cumsum(-1) / counts
-    spread = ordered.square().cumsum(-1) - counts * mean.square()
+    mean = halves.cumsum(-1) / counts
+    spread = halves.square().cumsum(-1) - counts * mean.square()
     tau = mean - ((1 - spread) / counts).clamp(min=1e-12).sqrt()
-    support = (tau <= ordered).sum(-1, keepdim=True)
+    support = (tau <= halves).sum(-1, keepdim=True)
     return (halves - tau.gather(-1, support - 1)).clamp(min=0).square()
 
 
@@ -86,17 +87,16 @@ def route_log_prior(scores: Tensor, *, candidates: int = 16, budget: int = 12, s
 
     -inf scores are padding. A row with at most `budget` real blocks keeps them all with bias 0. Differentiable in the scores.
     """
-    is_real = scores > NEGATIVE_INFINITY
     best, where = scores.topk(min(candidates, scores.shape[-1]), dim=-1)  # sorted, so the first `budget` are the best
-    probability = entmax15(best)
-    rank = torch.arange(best.shape[-1], device=scores.device)
-    kept = (probability > 0) & (rank < budget) & (best > NEGATIVE_INFINITY)
+    probability = _entmax15_of_sorted(best)
+    is_real = best > NEGATIVE_INFINITY
+    fits = (scores > NEGATIVE_INFINITY).sum(-1, keepdim=True) <= budget
+    kept = is_real & (probability > 0)
+    kept[..., budget:] = False
     log_p = probability.clamp(min=PROBABILITY_FLOOR).log()
     centre = (log_p * kept).sum(-1, keepdim=True) / kept.sum(-1, keepdim=True).clamp(min=1)
-    prior = ((log_p - centre) / sigma).masked_fill(~kept, NEGATIVE_INFINITY)
-    routed = torch.full_like(scores, NEGATIVE_INFINITY).scatter(-1, where, prior)
-    everything = torch.zeros_like(scores).masked_fill(~is_real, NEGATIVE_INFINITY)
-    return torch.where(is_real.sum(-1, keepdim=True) <= budget, everything, routed)
+    prior = ((log_p - centre) / sigma).masked_fill(fits, 0.0).masked_fill(~(kept | (is_real & fits)), NEGATIVE_INFINITY)
+    return torch.full_like(scores, NEGATIVE_INFINITY).scatter(-1, where, prior)
 
 
 def top_blocks(scores: Tensor, budget: int) -> Tensor:

@@ -34,6 +34,16 @@ class ReadingList:
     scores_relevance: bool  # whether the router's scores are kept for retention
 
 
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A step as the router saw it, at the last layer. It counts once it is known which tokens of the step were accepted."""
+
+    block_ids: Tensor  # (B, N), padded with the null block
+    relevance: Tensor  # (B, T, N): exp(score - best score of the token), 0 for padding
+    is_read: Tensor  # (B, T, N)
+    positions: Tensor  # (B, T) output indices of the tokens
+
+
 class StepPlan:
     """Tables and bias of one batch, for up to `max_tokens` tokens per sequence and step."""
 
@@ -71,7 +81,7 @@ class StepPlan:
             if self._text_versions[row] != version:
                 self._set_text(row, text)
                 self._text_versions[row] = version
-        self._num_tokens = positions.shape[1]
+        self._positions, self._num_tokens = positions, positions.shape[1]
         query = positions.unsqueeze(2)
         slots = self._text_positions.unsqueeze(1)
         hidden = (slots > query) | (slots <= query - self._windows.unsqueeze(2))
@@ -86,18 +96,18 @@ class StepPlan:
             self._route(layer, queries, num_columns - self._routed_start)
         return self.block_ids[:, :num_columns], self.bias[:, : self._num_tokens, : num_columns * self._config.block_size]
 
-    def note_reads(self, queries: Tensor, step: int) -> None:
-        """Keep the router's view of every scored block for retention. Call after `select` of the last layer, with its queries."""
+    def observe(self, queries: Tensor) -> Observation | None:
+        """What the router thought of every scored block. Call after `select` of the last layer, with its queries."""
         if self._scored_ids.shape[1] == 0:
-            return
+            return None
         if self._scored_summaries is None:
             self._scored_summaries = self._gather_summaries(self._spec.num_layers - 1, self._scored_ids)
         scores = self._scores(queries, self._scored_summaries).masked_fill(self._scored_padding, NEGATIVE_INFINITY)
-        best = scores.amax(-1, keepdim=True)
-        relevance = (scores - best).exp().masked_fill(best == NEGATIVE_INFINITY, 0).mean(1)
-        end = self._routed_start + self._num_routed(self._num_tokens)
-        read_ids = self.block_ids[:, self._routed_start : end] if self.is_routed else self._scored_ids
-        self._store.note_reads(self._scored_ids, relevance, read_ids, step)
+        best = scores.amax(-1, keepdim=True).clamp(min=torch.finfo(scores.dtype).min)
+        is_read = torch.ones_like(scores, dtype=torch.bool)
+        if self.is_routed:
+            is_read[:, :, self._text_start :] = self._block_bias > NEGATIVE_INFINITY
+        return Observation(self._scored_ids, (scores - best).exp(), is_read, self._positions)
 
     def count_attended(self, bias: Tensor) -> Tensor:
         """Tokens (B,) that any query of the step could see: the slots read and not hidden."""
@@ -121,9 +131,10 @@ class StepPlan:
             self.bias[:, :, self._routed_start * size :] = self._candidate_bias.unsqueeze(1)
 
     def _set_scored(self, lists: list[ReadingList]) -> None:
-        records = [[*entry.fixed, *entry.candidates] if entry.scores_relevance else [] for entry in lists]
-        width = max((len(row) for row in records), default=0)
-        self._scored_ids, _ = padded_blocks(records, width, self._config.block_size, self._spec.dtype, self._store.device)
+        """The blocks whose relevance is kept: fixed ones, then candidates."""
+        is_kept = torch.tensor([entry.scores_relevance for entry in lists], device=self._store.device).unsqueeze(1)
+        ids = torch.cat([self.block_ids[:, : self._text_start], self._candidate_ids], dim=1)
+        self._scored_ids = ids.masked_fill(~is_kept, NULL_BLOCK) if any(entry.scores_relevance for entry in lists) else ids[:, :0]
         self._scored_padding = (self._scored_ids == NULL_BLOCK).unsqueeze(1)
         self._scored_summaries: Tensor | None = None
 
@@ -138,7 +149,7 @@ class StepPlan:
         if self._summaries[layer] is None:
             self._summaries[layer] = self._gather_summaries(layer, self._candidate_ids)
         scores = self._scores(queries, self._summaries[layer]).masked_fill(self._candidate_padding, NEGATIVE_INFINITY)
-        block_bias = routing.route(scores, self._page_ordinals, self._num_pages, self._config)
+        self._block_bias = block_bias = routing.route(scores, self._page_ordinals, self._num_pages, self._config)
         is_read = block_bias.amax(1)  # (B, C): -inf where no query of the step reads the block
         chosen = is_read.topk(num_routed, dim=-1).indices
         ids = self._candidate_ids.gather(1, chosen).masked_fill(is_read.gather(1, chosen) == NEGATIVE_INFINITY, NULL_BLOCK)

@@ -53,6 +53,7 @@ class ToyModel:
         self.down = [weights(width, 2 * width) for _ in layers]
         self.router_heads = weights(spec.num_layers, spec.head_dim) * spec.head_dim**0.5 if has_router else None
         self._splits = [query_width, kv_width, kv_width]
+        self._axes, self._rates = _rotary_table(spec.head_dim // 2)
 
     def embed_reference(self, state: ToyState, page: Tensor) -> tuple[Tensor, Tensor]:
         places = torch.arange(len(page)) + (state.num_reference_tokens if self.reference_is_causal else 0)
@@ -66,7 +67,7 @@ class ToyModel:
     def project(self, layer: int, hidden: Tensor, positions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         parts = (_normalised(hidden) @ self.qkv[layer].T).split(self._splits, dim=-1)
         queries, keys, values = (part.unflatten(-1, (-1, self.kv_spec.head_dim)).transpose(1, 2) for part in parts)
-        return _rotated(queries, positions), _rotated(keys, positions), values
+        return self._rotated(queries, positions), self._rotated(keys, positions), values
 
     def finish_layer(self, layer: int, hidden: Tensor, attended: Tensor) -> Tensor:
         hidden = hidden + attended.transpose(1, 2).flatten(2) @ self.out[layer].T
@@ -74,6 +75,13 @@ class ToyModel:
 
     def logits(self, states: list[ToyState], tokens: Tensor, hidden: Tensor) -> Tensor:
         return _normalised(hidden) @ self.embedding.T / hidden.shape[-1] ** 0.5
+
+    def _rotated(self, heads: Tensor, positions: Tensor) -> Tensor:
+        """Rotate (B, H, T, D) by positions (B, T, 2)."""
+        angles = (positions[..., self._axes] * self._rates).unsqueeze(1)
+        cos, sin = angles.cos().to(heads.dtype), angles.sin().to(heads.dtype)
+        even, odd = heads.chunk(2, dim=-1)
+        return torch.cat([even * cos - odd * sin, even * sin + odd * cos], dim=-1)
 
     def _start(self, state: ToyState) -> int:
         return state.num_output_tokens + (state.num_reference_tokens if self.reference_is_causal else 0)
@@ -92,11 +100,7 @@ def _normalised(hidden: Tensor) -> Tensor:
     return torch.nn.functional.rms_norm(hidden, hidden.shape[-1:])
 
 
-def _rotated(heads: Tensor, positions: Tensor) -> Tensor:
-    """Rotate (B, H, T, D) by positions (B, T, 2): the first half of the pairs by page, the second by place."""
-    num_pairs = heads.shape[-1] // 2
-    axes = torch.arange(num_pairs) * 2 // num_pairs
-    rates = 0.1 ** (torch.arange(num_pairs) % max(num_pairs // 2, 1) / max(num_pairs // 2, 1) * 2)
-    angles = (positions[..., axes] * rates).unsqueeze(1).to(heads.dtype)
-    even, odd = heads[..., :num_pairs], heads[..., num_pairs:]
-    return torch.cat([even * angles.cos() - odd * angles.sin(), even * angles.sin() + odd * angles.cos()], dim=-1)
+def _rotary_table(num_pairs: int) -> tuple[Tensor, Tensor]:
+    """Axis and rate of each pair: the first half turns with the page, the second with the place."""
+    half = max(num_pairs // 2, 1)
+    return torch.arange(num_pairs) * 2 // num_pairs, 0.1 ** (torch.arange(num_pairs) % half / half * 2)
