@@ -109,7 +109,7 @@ def _word_finding(record: PageRecord) -> str:
 
 
 def _section(place: int, record: PageRecord, picture: str) -> str:
-    truth, output = Counter(words(record.page.text)), Counter(words(_text(record)))
+    truth, output = Counter(words(comparable_text(record.page.text))), Counter(words(_text(record)))
     return "\n".join(
         [
             f"## {place}. {record.document.name}, page {record.page.page_index + 1}",
