@@ -35,6 +35,7 @@ class ChartWords:
     live: str
     attended: str
     x_axis: str
+    unknown: str  # in place of a chart nothing was measured for
 
 
 def kv_figure(curves: Sequence[Curve], words: ChartWords, *, over_pages: bool) -> go.Figure:
@@ -47,13 +48,13 @@ def kv_figure(curves: Sequence[Curve], words: ChartWords, *, over_pages: bool) -
         traces += [
             _line(f"{prefix}{words.allocated}", x, _mib(points, lambda p: p.allocated_bytes), curve.colour, dash="dot"),
             _line(f"{prefix}{words.live}", x, _mib(points, lambda p: p.live_bytes), curve.colour),
-            _line(f"{prefix}{words.attended}", x, [p.attended_tokens for p in points], curve.colour, axis="y2", width=1.3),
+            _line(f"{prefix}{words.attended}", x, [p.attended_tokens for p in points], curve.colour, axis="y2"),
         ]
-    layout = _layout(words.x_axis, height=300)
+    layout = _layout(words.x_axis, height=280)
     layout["yaxis"] |= {"domain": [0.42, 1], "title": {"text": "MiB"}}
-    layout["yaxis2"] = _axis() | {"domain": [0, 0.3], "title": {"text": words.attended}, "anchor": "x"}
+    layout["yaxis2"] = _axis() | {"domain": [0, 0.3], "title": {"text": words.attended, "font": {"size": 10}}, "anchor": "x"}
     layout["xaxis"]["anchor"] = "y2"
-    return _figure(traces, layout)
+    return _figure(traces, layout, words)
 
 
 def memory_figure(curves: Sequence[Curve], labels: Sequence[str], words: ChartWords, *, over_pages: bool) -> go.Figure:
@@ -66,19 +67,20 @@ def memory_figure(curves: Sequence[Curve], labels: Sequence[str], words: ChartWo
         for index, label in enumerate(labels):
             used = _mib(points, lambda p, i=index: p.device_bytes[i] if i < len(p.device_bytes) else None)
             traces.append(_line(f"{prefix}{label}", x, used, curve.colour, dash=("solid", "dash", "dot", "dashdot")[index % 4]))
-    layout = _layout(words.x_axis, height=190)
+    layout = _layout(words.x_axis, height=170)
     layout["yaxis"]["title"] = {"text": "MiB"}
-    return _figure(traces, layout)
+    return _figure(traces, layout, words)
 
 
-def _figure(traces: list[dict[str, Any]], layout: dict[str, Any]) -> go.Figure:
+def _figure(traces: list[dict[str, Any]], layout: dict[str, Any], words: ChartWords) -> go.Figure:
+    if traces and all(value is None for trace in traces for value in trace["y"]):
+        place = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False}
+        layout = layout | {"annotations": [place | {"text": words.unknown, "font": {"size": 12}}]}
     # validation costs more than the rest together, and these dicts are ours
     return go.Figure({"data": traces, "layout": layout}, _validate=False)
 
 
-def _line(name: str, x: list[float], y: Sequence[float | None], colour: str, *, dash: str = "solid", **kwargs: Any) -> dict[str, Any]:
-    axis, width = kwargs.get("axis", "y"), kwargs.get("width", 2)
-    line = {"color": colour, "width": width, "dash": dash, "shape": "hv" if len(x) < 3 else "linear"}
+def _line(name: str, x: list[float], y: Sequence[float | None], colour: str, *, dash: str = "solid", axis: str = "y") -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "lines+markers" if len(x) < 3 else "lines",
@@ -86,7 +88,8 @@ def _line(name: str, x: list[float], y: Sequence[float | None], colour: str, *, 
         "x": x,
         "y": list(y),
         "yaxis": axis,
-        "line": line,
+        "showlegend": axis == "y",  # the lower chart says on its axis what it shows
+        "line": {"color": colour, "width": 2, "dash": dash},
         "marker": {"size": 5},
     }
 

@@ -60,6 +60,7 @@ class Feed:
                 "base": base,
                 "pages": [page_line(page) for page in view.finished[base:]],
                 "total": view.num_pages_total,
+                "elapsed_s": view.end.elapsed_s if view.end else None,
                 "current": _current(view.current, sent) if view.current else None,
                 "stats": _stats(view),
                 "strip": _strip(view.latest),

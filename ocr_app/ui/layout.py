@@ -214,16 +214,15 @@ def _said(name: str) -> dict[str, Any]:
 def _instruments(labels: Labels) -> dict[str, Any]:
     axis_choices, axis_keys = _choices(("x_time", "time"), ("x_pages", "pages"))
     _markup("instruments")
-    kv_chart = gr.Plot(label=I18N("kv_chart"), elem_id="ls-kv-chart", elem_classes="ls-plot")
-    memory_chart = gr.Plot(label=I18N("memory_chart"), elem_id="ls-memory-chart", elem_classes="ls-plot")
+    kv_chart = gr.Plot(show_label=False, elem_id="ls-kv-chart", elem_classes="ls-plot")
+    _markup("tiles")
+    memory_chart = gr.Plot(show_label=False, elem_id="ls-memory-chart", elem_classes="ls-plot")
     axis = gr.Radio(axis_choices, value="time", label=I18N("x_axis"), elem_id="ls-axis")
     with gr.Row(elem_id="ls-downloads"):
         downloads = {
             name: gr.DownloadButton(I18N(f"download_{name}"), interactive=False, size="sm", elem_id=f"ls-download-{name}")
             for name in EXPORTS
         }
-    labels.add(kv_chart, label="kv_chart")
-    labels.add(memory_chart, label="memory_chart")
     labels.add(axis, axis_keys, label="x_axis")
     for name, button in downloads.items():
         labels.add(button, label=f"download_{name}")

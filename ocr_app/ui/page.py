@@ -208,6 +208,19 @@ def build_blocks(config: AppConfig, parse: Parse, example: Path | None) -> gr.Bl
     return blocks
 
 
+def launch_options(config: AppConfig) -> dict[str, Any]:
+    """What `launch` or `mount_gradio_app` must be told for this page."""
+    return {
+        "theme": layout.THEME,
+        "head": layout.head(),
+        "i18n": layout.I18N,
+        "max_file_size": config.loader.max_file_bytes,
+        "ssr_mode": False,
+        "enable_monitoring": False,
+        "footer_links": [],
+    }
+
+
 def default_limit_gib() -> float:
     """Half of the memory that is free now, in GiB: what a comparison may take without hurting its neighbours."""
     return round(max(0.1, psutil.virtual_memory().available / 2 / GIB), 1)
@@ -247,4 +260,10 @@ def _chart_words(visit: Visit) -> ChartWords:
     def say(key: str) -> str:
         return in_language(visit.language, key)
 
-    return ChartWords(say("chart_allocated"), say("chart_live"), say("chart_attended"), say("x_pages" if visit.over_pages else "x_time"))
+    return ChartWords(
+        allocated=say("chart_allocated"),
+        live=say("chart_live"),
+        attended=say("chart_attended"),
+        x_axis=say("x_pages" if visit.over_pages else "x_time"),
+        unknown=say("chart_unknown"),
+    )

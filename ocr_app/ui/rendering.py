@@ -4,6 +4,7 @@ Two sources: the regions of a finished page, whose pieces carry the run they wer
 or a reader without regions. Every character of the document is escaped, links do nothing, pictures are not loaded.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
@@ -15,6 +16,7 @@ from markdown_it.token import Token
 
 from ocr_app.types import PageResult, Piece, Region, RegionKind
 
+NUMBERING = re.compile(r"[(\[]?\w{1,4}[.)\]]")
 BULLETS = "•▪–—*·◦●○■□-"
 TAG_OF_KIND = {
     RegionKind.PARAGRAPH: ("p", ""),
@@ -54,7 +56,7 @@ def _item_html(item: Region) -> str:
     text = item.text
     has_bullet = len(text) > 1 and text[0] in BULLETS and text[1] == " "
     pieces = _without_bullet(item.pieces) if has_bullet else item.pieces
-    css_class = "bulleted" if has_bullet or not text[:1].isdigit() else "numbered"
+    css_class = "bulleted" if has_bullet or not NUMBERING.match(text) else "numbered"
     return f'<li class="{css_class}" style="--depth:{min(max(item.level, 1), 6)}">{_pieces_html(pieces)}</li>'
 
 

@@ -159,7 +159,7 @@ class Lane {
   }
 
   follow() {
-    if (this.isFollowing && !state.over) this.scroll.scrollTop = this.scroll.scrollHeight;
+    if (this.isFollowing) this.scroll.scrollTop = this.scroll.scrollHeight;
   }
 }
 

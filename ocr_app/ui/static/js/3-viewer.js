@@ -25,6 +25,11 @@ const viewer = {
     if (this.page === current.page) this.light(current.lit);
   },
 
+  // Nothing is being read at this moment: show a finished page.
+  rest(line) {
+    if (line && !this.isPinned && (this.page === null || !state.over)) this.show(line[0]);
+  },
+
   pin(page) {
     this.isPinned = page !== this.current;
     return this.show(page);

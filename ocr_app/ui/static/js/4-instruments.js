@@ -57,10 +57,7 @@ function drawStatus(message) {
   find("#ls-name").textContent = message.name;
   const total = lane.total;
   const done = shown.pages.length;
-  const parts = [total === null ? say("waiting_more") : say("page_of", { done, total })];
-  const left = message.is_over ? null : remaining(lane.stats);
-  if (left) parts.push(left);
-  find("#ls-progress-text").textContent = message.is_over && total === null ? "" : parts.join(" · ");
+  find("#ls-progress-text").textContent = progressText(message, done, total);
   const share = total ? Math.round((100 * done) / total) : 0;
   find("#ls-progress").setAttribute("aria-valuenow", share);
   find("#ls-progress i").style.width = `${share}%`;
@@ -70,6 +67,13 @@ function drawStatus(message) {
   find("#ls-message").textContent = notice || "";
   const toCheck = shown.pages.filter(([, verdict]) => !["ok", "blank"].includes(verdict)).length;
   find("#ls-verdicts").textContent = toCheck ? say("check_these", { n: toCheck }) : "";
+}
+
+function progressText({ is_over: isOver, lanes }, done, total) {
+  const { stats, elapsed_s: elapsed } = lanes[0];
+  if (isOver) return total === null ? "" : say("pages_done", { done, total, time: duration(elapsed) });
+  if (total === null) return say("waiting_more");
+  return [say("page_of", { done, total }), remaining(stats)].filter(Boolean).join(" · ");
 }
 
 function remaining(stats) {

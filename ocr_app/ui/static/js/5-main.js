@@ -4,7 +4,7 @@ function reset(message) {
   state.over = false;
   state.view = "rendered";
   selectTab("rendered");
-  state.lanes.forEach((lane) => lane.reset());
+  state.lanes.forEach((lane) => { lane.reset(); lane.isFollowing = !message.is_over; });
   viewer.reset();
   find("#ls-finds").hidden = true;
   find("#ls-search").value = "";
@@ -43,7 +43,7 @@ async function takeLane(lane, index) {
   for (const [page, verdict, reason] of lines) viewer.thumb(page, verdict, reason || "");
   if (lines.length) announce(say("page_of", { done: shown.pages.length, total: lane.total ?? "?" }));
   if (lane.current) viewer.read(lane.current);
-  else if (viewer.page === null && shown.pages.length) viewer.show(shown.pages[0][0]);
+  else viewer.rest(state.over && !shown.isFollowing ? shown.pages[0] : shown.pages.at(-1));
 }
 
 function drawNumbers() {

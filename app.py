@@ -1,0 +1,58 @@
+"""Start the web page: read the settings, build the page, listen.
+
+python app.py --port 7860 --config settings.yaml
+"""
+
+import argparse
+import logging
+import os
+import sys
+from pathlib import Path
+
+# before Gradio is imported: it asks nobody outside
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+from ocr_app.config import AppConfig
+from ocr_app.config_sources import load_config
+from ocr_app.errors import OCRError
+
+EXAMPLE = Path(__file__).parent / "assets" / "sample.pdf"
+
+
+def settings(argv: list[str]) -> AppConfig:
+    parser = argparse.ArgumentParser(description="Longscribe: long documents to Markdown in the browser.")
+    parser.add_argument("--host", help="address to listen on (default 127.0.0.1; 0.0.0.0 lets others in)")
+    parser.add_argument("--port", type=int, help="port to listen on (default 7860)")
+    parser.add_argument("--model", help="reader to use (default embedded)")
+    parser.add_argument("--config", type=Path, help="YAML file with settings")
+    args = parser.parse_args(argv)
+    given = {"server.host": args.host, "server.port": args.port, "reader.model": args.model}
+    if os.environ.get("SPACE_ID"):  # a Space is reached from outside its container
+        given["server.host"] = given["server.host"] or "0.0.0.0"
+    return load_config({key: value for key, value in given.items() if value is not None}, os.environ, args.config)
+
+
+def serve(config: AppConfig) -> None:
+    """Run until interrupted."""
+    from ocr_app.pipeline import parse_document
+    from ocr_app.ui import page
+    from ocr_app.ui.zero_gpu import with_lent_gpu
+
+    blocks = page.build_blocks(config, with_lent_gpu(parse_document), EXAMPLE)
+    blocks.launch(server_name=config.server.host, server_port=config.server.port, **page.launch_options(config))
+
+
+def main(argv: list[str]) -> int:
+    try:
+        config = settings(argv)
+    except OCRError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    logging.basicConfig(level=config.server.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    serve(config)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
