@@ -1,0 +1,111 @@
+"""Finished pages as a document: Markdown, and a ZIP of everything. HTML and JSON have modules of their own.
+
+Works on page records only: it knows nothing of files that were read, models or jobs.
+"""
+
+import io
+import zipfile
+from collections.abc import Iterable
+from typing import Literal
+
+from ocr_app.document.html_output import document_html
+from ocr_app.document.json_output import document_json
+from ocr_app.document.markdown_writer import page_markdown
+from ocr_app.types import PageResult, Region, RegionKind
+
+__all__ = ["MarkdownJoiner", "PageSeparator", "document_html", "document_json", "document_markdown", "document_zip"]
+
+PageSeparator = Literal["none", "rule", "comment"]
+
+_PARAGRAPH_BREAK = "\n\n"
+_RUNS_ON = frozenset({RegionKind.PARAGRAPH, RegionKind.LIST_ITEM})  # kinds whose text can go on over a page border
+_ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the same pages give the same bytes
+
+
+class MarkdownJoiner:
+    """Joins pages to one Markdown text as they are finished. The returns of `add`, joined, are the document.
+
+    A sentence that runs over a page border is put together again, unless a rule stands between the pages. A page that was not read well
+    leaves a comment with its verdict, so that a gap in the text has its explanation where it is.
+    """
+
+    def __init__(self, *, furniture: bool = False, separator: PageSeparator = "none") -> None:
+        self._furniture = furniture
+        self._separator = separator
+        self._previous: PageResult | None = None
+        self._is_empty = True
+
+    def add(self, result: PageResult) -> str:
+        """Return what the page adds to the text: nothing for a blank page."""
+        body = result_markdown(result, furniture=self._furniture)
+        comment = self._comment(result)
+        before, self._previous = self._previous, result
+        if not body and not comment:
+            return ""
+        joint = None if self._separator == "rule" else _running_joint(before, result, furniture=self._furniture)
+        comment_gap = _PARAGRAPH_BREAK if comment and body and joint is None else ""
+        text = self._gap(joint) + comment + comment_gap + body
+        self._is_empty = False
+        return text
+
+    def _gap(self, joint: str | None) -> str:
+        """What stands between the text so far and the page."""
+        if self._is_empty:
+            return ""
+        if joint is not None:
+            return joint
+        return "\n\n---\n\n" if self._separator == "rule" else _PARAGRAPH_BREAK
+
+    def _comment(self, result: PageResult) -> str:
+        if result.verdict.is_good and self._separator != "comment":
+            return ""
+        parts = [f"page {result.page_number}", *([] if result.verdict.is_good else [result.verdict.value, result.reason or ""])]
+        text = ": ".join(filter(None, parts)).replace("--", "- -").replace(">", "")
+        return f"<!-- {text} -->"
+
+
+def document_markdown(results: Iterable[PageResult], *, furniture: bool = False, separator: PageSeparator = "none") -> str:
+    """The document as Markdown. Between pages stands nothing, a rule, or a comment with the page number."""
+    joiner = MarkdownJoiner(furniture=furniture, separator=separator)
+    return "".join(map(joiner.add, results))
+
+
+def result_markdown(result: PageResult, *, furniture: bool = False) -> str:
+    """Markdown of one page. Running headers and page numbers can be written only where the reader told its regions."""
+    if furniture and result.regions:
+        return page_markdown(result.regions, furniture=True)
+    return result.markdown
+
+
+def document_zip(results: Iterable[PageResult], *, source: str) -> bytes:
+    """A ZIP of the document as Markdown, HTML and JSON, and of every page's Markdown."""
+    results = list(results)
+    files = {
+        "document.md": document_markdown(results) + "\n",
+        "document.html": document_html(results, title=source),
+        "document.json": document_json(results, source=source),
+    }
+    files |= {f"pages/page-{result.page_number:04d}.md": result.markdown + "\n" for result in results}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name, _ZIP_TIME), text, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def _running_joint(before: PageResult | None, result: PageResult, *, furniture: bool) -> str | None:
+    """What joins a page to the sentence that the page before ended in; None where it does not go on."""
+    if before is None or before.page_index + 1 != result.page_index:
+        return None
+    if not (before.verdict.is_good and result.verdict.is_good and before.markdown):
+        return None
+    if not (before.regions and result.regions):
+        return None if result.joint == _PARAGRAPH_BREAK else result.joint
+    last, first = _visible(before, furniture)[-1:], _visible(result, furniture)[:1]
+    if not (last and first and first[0].is_continuation and {last[0].kind, first[0].kind} <= _RUNS_ON):
+        return None
+    return "" if first[0].is_tight else " "
+
+
+def _visible(result: PageResult, furniture: bool) -> list[Region]:
+    return [region for region in result.regions if region.text and (furniture or region.kind is not RegionKind.FURNITURE)]
