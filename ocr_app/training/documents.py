@@ -34,7 +34,10 @@ def write_document(style: Style, texts: TextSource, rng: Random, num_pages: floa
     room = num_pages * _chars_per_page(style)
     regions = list(writer.opening())
     while sum(map(_weight, regions)) < room:
-        regions += writer.draw()
+        drawn = list(writer.draw())
+        if regions and isinstance(regions[-1], Table) and isinstance(drawn[0], Table):
+            regions += writer.paragraphs()  # two tables without anything between them would be one to every reader
+        regions += drawn
     return tuple(regions)
 
 

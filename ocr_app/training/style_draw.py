@@ -8,6 +8,8 @@ from ocr_app.training.texts import TextSource
 BULLETS = ("•", "–", "▪", "◦", "*", "·", "-", "■", "○", "●", "—")
 NUMBERINGS = ("1.", "(1)", "1)", "a)", "(a)", "a.", "i.", "(i)", "A.", "I.")
 CHINESE_NUMBERINGS = ("1.", "(1)", "（1）", "1、", "①", "一、", "（一）", "a)")
+CHINESE_LOOKS = ("bold", "bold", "plain-large", "same-bold", "color")  # slant, small and large capitals show nothing there
+WITHOUT_BOLD = ("AR PL UKai",)
 COLORS = ("rgb(20,40,110)", "rgb(120,20,30)", "rgb(60,60,60)", "rgb(0,90,70)")
 
 
@@ -20,6 +22,10 @@ def draw_style(rng: Random, *, split: str, language: str, texts: TextSource) -> 
     body, heading = _pick_fonts(rng, family, fonts)
     size = round(rng.uniform(*family.sizes) * 2) / 2
     is_chinese = language == "zh"
+    chinese_font = rng.choice(fonts.chinese_serif if body in fonts.serif else fonts.chinese_sans)
+    looks = family.heading_looks
+    if is_chinese:
+        looks = ("plain-large",) if chinese_font in WITHOUT_BOLD else CHINESE_LOOKS
     indents = rng.random() < (0.9 if family.name == "book" else 0.35)
     header, footer = _draw_heads(rng, family, texts)
     return Style(
@@ -31,7 +37,7 @@ def draw_style(rng: Random, *, split: str, language: str, texts: TextSource) -> 
         body_font=body,
         heading_font=heading,
         mono_font=rng.choice(fonts.mono),
-        chinese_font=rng.choice(fonts.chinese_serif if body in fonts.serif else fonts.chinese_sans),
+        chinese_font=chinese_font,
         chinese_first=is_chinese and rng.random() < 0.4,
         size=size,
         leading=rng.uniform(0.7, 1.0) if is_chinese else rng.uniform(0.45, 0.8),
@@ -44,7 +50,7 @@ def draw_style(rng: Random, *, split: str, language: str, texts: TextSource) -> 
         column_rule=columns > 1 and rng.random() < 0.2,
         spanning_title=rng.random() < 0.6,
         numbered=rng.choice(family.numbered),
-        headings=_draw_headings(rng, family, heading != body),
+        headings=_draw_headings(rng, looks, heading != body),
         lists=_draw_lists(rng, is_chinese),
         captions_above=rng.random() < 0.4,
         caption_italic=rng.random() < 0.3,
@@ -71,7 +77,7 @@ def _draw_margins(rng: Random, width: float, columns: int) -> tuple[float, float
     return side, rng.uniform(48, 90), side * rng.uniform(0.8, 1.2), rng.uniform(48, 90)
 
 
-def _draw_headings(rng: Random, family: Family, use_sans: bool) -> tuple[HeadingLook, ...]:
+def _draw_headings(rng: Random, kinds: tuple[str, ...], use_sans: bool) -> tuple[HeadingLook, ...]:
     """Four levels, from large to small; the look of a level differs from the one above it."""
     largest = rng.uniform(1.2, 2.2)
     align = rng.choice(("left", "left", "left", "center"))
@@ -79,12 +85,12 @@ def _draw_headings(rng: Random, family: Family, use_sans: bool) -> tuple[Heading
     has_rule = rng.random() < 0.12
     looks = []
     for level in range(4):
-        kind = rng.choice(family.heading_looks)
+        kind = rng.choice(kinds)
         size = max(1.0, largest - level * rng.uniform(0.15, 0.4))
         is_plain = kind in ("plain-large", "italic", "smallcaps", "upper")
         looks.append(
             HeadingLook(
-                size=1.0 if kind == "same-bold" else max(size, 1.25) if kind == "plain-large" else size,
+                size=1.0 if kind == "same-bold" else max(size, 1.2) if kind in ("plain-large", "smallcaps") else size,
                 bold=not is_plain or rng.random() < 0.3,
                 italic=kind == "italic",
                 smallcaps=kind == "smallcaps",
@@ -121,6 +127,8 @@ def _draw_heads(rng: Random, family: Family, texts: TextSource) -> tuple[Running
     if rng.random() < 0.35:
         title = title.upper()
     page = _page_label(rng, texts)
+    if rng.random() < 0.2:
+        section = f"{texts.title(24)}\n{section}" if rng.random() < 0.5 else f"{texts.identifier()}\n{texts.date()}\n{section}"
     code = rng.choice((texts.identifier(), texts.date(), section, texts.company(), ""))
     shapes = [
         (("", page, ""), ("", "", "")),

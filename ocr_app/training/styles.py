@@ -49,7 +49,7 @@ FONTS = {
         chinese_sans=("Noto Sans CJK SC", "Noto Sans CJK SC", "AR PL UKai"),
     ),
     "held_out": FontSet(
-        serif=("Baskervald ADF Std", "Quattrocento", "New Computer Modern"),
+        serif=("Baskervald ADF Std", "PT Serif", "New Computer Modern"),
         sans=("Inter", "Cantarell", "PT Sans"),
         mono=("Courier Prime", "JetBrains Mono"),
         chinese_serif=("LXGW WenKai",),

@@ -154,7 +154,9 @@ def _column_width(table: Table, column: int, char_width: float, *, by_word: bool
     cells = [row[column] for row in table.rows]
     parts = [part for cell in cells for part in (re.split(r"[\s\u2e80-\uffff]", cell) if by_word else [cell])]
     longest = max((sum(1.9 if char > "\u2e80" else 1.0 for char in part) for part in parts), default=0)
-    return max(longest, 3 if by_word else 0) * char_width + 2 * table.look.inset_x
+    if by_word:  # Chinese breaks anywhere, but no table is set one character wide
+        longest = max(longest, 3, *(min(len(cell) * 1.9, 8) for cell in cells if cell > "\u2e80"), 0)
+    return longest * char_width + 2 * table.look.inset_x
 
 
 def _without_column(table: Table, column: int) -> Table:

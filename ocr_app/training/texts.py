@@ -25,6 +25,7 @@ FORTUNES = Path("/usr/share/games/fortunes")
 BIBLE = Path("/usr/lib/bible.data")
 CHARACTERS = Path(__file__).parents[2] / "assets" / "encoder" / "characters.txt"
 REFERENCE_SUFFIX = {"en": "en", "de": "de", "fr": "fr", "es": "es", "zh": "zh-cn"}
+SENTENCE_ENDS = ".!?:;\"'”)。！？：”）』」"
 HELD_OUT_SHARE = 10  # one passage in ten
 SYLLABLES = (
     "ba",
@@ -178,7 +179,10 @@ def load_corpus(language: str, split: str) -> Corpus:
     shortest = 24 if language == "zh" else 60
     wanted = split == "held_out"
     kept = {name: [p for p in dict.fromkeys(entries) if p and _is_held_out(p) == wanted] for name, entries in found.items()}
-    kept["prose"] = [p for p in kept["prose"] if len(p) >= shortest]
+    numbered = re.compile(
+        r"^(?:[A-Za-z]+ |表 ?|第)?[\dA-Z]{1,3}(?:\.\d+)*\.\s*|^[*•#(-]\s*"
+    )  # would look like the number of a heading or item
+    kept["prose"] = [numbered.sub("", p) for p in kept["prose"] if len(p) >= shortest and p[-1] in SENTENCE_ENDS]
     kept["titles"] = [p for p in kept["titles"] if 2 <= len(p) <= 70]
     kept["cells"] = [p for p in kept["cells"] if 1 <= len(p) <= 90]
     return Corpus(**{name: tuple(entries) for name, entries in kept.items()})

@@ -84,7 +84,7 @@ def compile_source(source: str, *, colored: bool) -> bytes:
     import typst
 
     mode = "ids" if colored else "black"
-    return typst.compile(source.encode(), sys_inputs={"mode": mode}, font_paths=_fonts(), pdf_tags=False)
+    return typst.compile(source.encode(), sys_inputs={"mode": mode}, font_paths=_fonts(), pdf_tags=False, timestamp=0)
 
 
 def page_label(style: Style) -> Callable[[int], str]:
@@ -105,7 +105,7 @@ def first_pages(pdf: bytes, num_pages: int) -> bytes:
         if len(document) <= num_pages:
             return pdf
         document.select(range(num_pages))
-        return document.tobytes(garbage=3, deflate=True)
+        return document.tobytes(garbage=3, deflate=True, no_new_id=True)
 
 
 def render_pages(pdf: bytes, dpi: int) -> Iterator[np.ndarray]:

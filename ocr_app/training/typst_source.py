@@ -38,7 +38,7 @@ LABEL_ROOM_PT = 80  # a figure narrower than two of these has one label a row
 
 def literal(text: str) -> str:
     """A typst string."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def array(items: list[str] | tuple[str, ...]) -> str:
