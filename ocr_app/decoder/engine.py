@@ -112,7 +112,7 @@ class Engine:
         self._open_page(sequence, page_index, hidden.shape[1])
         earlier = self._earlier_reference(sequence)
         block_ids = self._enter_page(sequence, page_index, hidden.shape[1])
-        for layer in range(self.spec.num_layers):
+        for layer in range(self.spec.num_layers if len(block_ids) else 0):  # a blank page has nothing to compute
             queries, keys, values = self.model.project(layer, hidden, positions)
             self._write_layer(layer, block_ids, keys[0].transpose(0, 1), values[0].transpose(0, 1))
             before = (*self.store.gather(layer, earlier[0], queries.dtype), earlier[1]) if earlier else None
@@ -128,7 +128,7 @@ class Engine:
         """Enter a page whose KV is known: one tensor (T, Hkv, D) per layer for keys and for values."""
         self._open_page(sequence, page_index, keys[0].shape[0])
         block_ids = self._enter_page(sequence, page_index, keys[0].shape[0])
-        for layer in range(self.spec.num_layers):
+        for layer in range(self.spec.num_layers if len(block_ids) else 0):
             self._write_layer(layer, block_ids, keys[layer], values[layer])
 
     @torch.inference_mode()
@@ -325,9 +325,8 @@ class Engine:
         return padded_blocks([records], len(records), self.sparsity.block_size, self.spec.dtype, self.store.device)
 
     def _write_layer(self, layer: int, block_ids: Tensor, keys: Tensor, values: Tensor) -> None:
-        if len(block_ids):
-            heads = self.model.router_heads
-            self.store.write_page(layer, block_ids, keys, values, None if heads is None else heads[layer])
+        heads = self.model.router_heads
+        self.store.write_page(layer, block_ids, keys, values, None if heads is None else heads[layer])
 
     def _grow(self, sequence: Sequence, num_blocks: int) -> None:
         """Enlarge pool and store before `num_blocks` are taken: to the need in sparse mode, ahead of it where nothing is evicted."""

@@ -41,11 +41,6 @@ def make_room(sequence: Sequence, num_tokens: int, config: SparsityConfig) -> No
     sequence.blocks.limit = room.limit
 
 
-def _evict(sequence: Sequence, page_index: int, block_ids: set[int]) -> None:
-    if block_ids:
-        sequence.blocks.drop_blocks(page_index, block_ids)
-
-
 def keep_observation(observation: Observation, counts: list[int], store: KVStore) -> None:
     """Add a step's relevance and reads to the store: of the first `counts` tokens of each sequence, which were accepted."""
     positions = observation.positions
@@ -67,3 +62,8 @@ def collect_relevance(sequence: Sequence, store: KVStore) -> None:
         update_relevance(record, mean, last_read, was_retained=page.state is ResidentState.RETAINED)
     store.forget_reads(block_ids)
     sequence.num_tokens_in_chunk = 0
+
+
+def _evict(sequence: Sequence, page_index: int, block_ids: set[int]) -> None:
+    if block_ids or not sequence.pages[page_index].records:  # a blank page has nothing to evict and still leaves
+        sequence.blocks.drop_blocks(page_index, block_ids)
