@@ -54,7 +54,11 @@ def find_wide_gaps(characters: Sequence[str], centres: np.ndarray, ink: np.ndarr
     gaps = set()
     for left, right in _stretches(_is_empty(ink)):
         after = int(np.searchsorted(centres, (left + right) / 2))
-        if right - left >= SPACE_PX and 0 < after < len(characters) and all(_takes_spaces(c) for c in characters[after - 1 : after + 1]):
+        if right - left < SPACE_PX or not 0 < after < len(characters):
+            continue
+        # A place is true to within a frame: a space read one character away is this very stretch.
+        has_space_near = any(character.isspace() for character in characters[max(0, after - 2) : after + 2])
+        if not has_space_near and all(ord(character) < FIRST_CJK for character in characters[after - 1 : after + 1]):
             gaps.add(after)
     return gaps
 
@@ -79,10 +83,6 @@ def run_edges(spans: Sequence[RunSpan], centres: Sequence[float], ink: np.ndarra
 
 def _is_empty(ink: np.ndarray) -> np.ndarray:
     return ink < EMPTY_SHARE * np.percentile(ink, INKY_PERCENTILE)
-
-
-def _takes_spaces(character: str) -> bool:
-    return not character.isspace() and ord(character[0]) < FIRST_CJK
 
 
 def _gap(ink: np.ndarray, is_empty: np.ndarray, start: int, end: int) -> tuple[float, float]:
