@@ -45,7 +45,7 @@ def main(argv: list[str]) -> int:
     documents = _documents(options)
     missing: dict[str, str] = {}
     engines = _make_engines(options.engines, EngineOptions(options.threads, options.pymupdf4llm), missing)
-    records = [record for document in documents for record in read_document(document, engines, options.dpi)]
+    records = [record for document in documents for record in read_document(document, engines, options.dpi, missing)]
     result = {
         "command": "python -m ocr_app bench accuracy",
         "settings": {"dpi": options.dpi, "threads": options.threads, "pages_per_file": options.pages},
@@ -59,13 +59,13 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def read_document(document: TruthDocument, engines: Mapping[str, Engine], dpi: int) -> Iterator[PageRecord]:
-    """Read the document's pages with every engine that can open it, page by page."""
+def read_document(document: TruthDocument, engines: Mapping[str, Engine], dpi: int, missing: dict[str, str]) -> Iterator[PageRecord]:
+    """Read the document's pages with every engine that can open it, page by page; the others go into `missing` with the reason."""
     from ocr_app.document.loader import open_document
 
     print(f"{document.name}: {len(document.pages)} pages", file=sys.stderr)
     with ExitStack() as stack:
-        sessions = _open_sessions(document, engines, stack)
+        sessions = _open_sessions(document, engines, stack, missing)
         opened = stack.enter_context(open_document(document.path, LoaderConfig(dpi=dpi), pages=document.page_range))
         for page, image in zip(document.pages, opened.pages(), strict=True):
             if isinstance(image, PageFailure):
@@ -76,13 +76,15 @@ def read_document(document: TruthDocument, engines: Mapping[str, Engine], dpi: i
                 yield PageRecord(name, document, page, output, score_page(document, page, output))
 
 
-def _open_sessions(document: TruthDocument, engines: Mapping[str, Engine], stack: ExitStack) -> dict[str, EngineSession]:
+def _open_sessions(
+    document: TruthDocument, engines: Mapping[str, Engine], stack: ExitStack, missing: dict[str, str]
+) -> dict[str, EngineSession]:
     sessions = {}
     for name, engine in engines.items():
         try:
             sessions[name] = engine.open(document)
         except OCRError as error:
-            logger.info("%s does not read %s: %s", name, document.name, error)
+            _leave_out(missing, f"{name} on {document.name}", error)
         else:
             stack.callback(sessions[name].close)
     return sessions
@@ -103,9 +105,13 @@ def _make_engines(names: Sequence[str], options: EngineOptions, missing: dict[st
         try:
             engines[name] = make_engine(name, options)
         except OCRError as error:
-            missing[name] = str(error)
-            print(f"{name} is left out: {error}", file=sys.stderr)
+            _leave_out(missing, name, error)
     return engines
+
+
+def _leave_out(missing: dict[str, str], what: str, error: OCRError) -> None:
+    missing[what] = str(error)
+    print(f"{what} is left out: {error}", file=sys.stderr)
 
 
 def _documents(options: argparse.Namespace) -> list[TruthDocument]:

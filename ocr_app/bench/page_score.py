@@ -16,7 +16,7 @@ from ocr_app.bench.markdown_structure import PageStructure, Row, read_markdown
 from ocr_app.bench.metrics import normalise, words
 from ocr_app.bench.structure_metrics import Counts, OrderCounts, count_loops, match_cells, match_texts, order_counts
 
-_LINE_END_HYPHEN = re.compile(r"(?<=[a-zß-ÿ])[-‐\u00ad]\n(?=[a-zß-ÿ])")
+_LINE_END_HYPHEN = re.compile(r"(?<=[a-zß-ÿ])[-‐\u00ad][^\S\n]*\n[^\S\n]*(?=[a-zß-ÿ])")
 _BULLET = re.compile(r"^[^\S\n]*[•▪●◦○■□‣·∙*–-][^\S\n]+", re.MULTILINE)
 
 

@@ -60,7 +60,7 @@ def test_lost_lines_cost_words_and_characters_and_no_order(num_lost: int):
 
 
 def test_form_does_not_count_and_text_does():
-    truth = "• first construc-\ntion\n– second “item”\n(1) third"
+    truth = "• first construc- \ntion\n– second “item”\n(1) third"
     assert comparable_text(truth) == 'first construction second "item" (1) third'
     assert score_page(PLAIN, TruthPage(0, truth), EngineOutput('- first construction\n- second "item"\n- (1) third')).num_edits == 0
     assert plain_score("well-known", "well-\nknown").num_edits == 1  # a hyphen at a line end is taken for a division, on both sides
