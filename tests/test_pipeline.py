@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ocr_app.config import AppConfig, ReaderConfig
+from ocr_app.config import AppConfig, EncoderConfig, ReaderConfig
 from ocr_app.errors import ConfigError, OutOfMemoryError, UnsupportedFileError
 from ocr_app.models.base import READERS
 from ocr_app.pipeline import parse_document, read_pages
@@ -331,6 +331,20 @@ def test_time_before_reading_counts_for_the_job_but_not_for_the_pace():
 
 def test_no_kv_reading_is_unknown_not_zero():
     assert run(["blank", "wordless"])[-1].peak_kv_bytes is None
+
+
+def test_a_drawn_document_is_read_by_the_plain_reader(two_page_pdf: Path):
+    config = replace(CONFIG, reader=ReaderConfig(model="plain"), encoder=EncoderConfig(threads=1))
+    events = list(parse_document(two_page_pdf, config, pages="2,1"))
+    results = records(events)
+    assert [(result.page_number, result.verdict, result.markdown) for result in results] == [
+        (2, Verdict.OK, "Silver spoon"),
+        (1, Verdict.OK, "Copper kettle"),
+    ]
+    assert [event.runs for event in events if isinstance(event, PageStarted)] == [result.runs for result in results]
+    assert all(result.encode_s > 0 and result.regions for result in results)
+    assert events[-1].outcome is Outcome.DONE
+    assert not feed_threads()
 
 
 opened: list[FakeSession] = []

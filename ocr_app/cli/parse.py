@@ -17,7 +17,7 @@ from ocr_app.cli.files import choose_format, output_paths, write_whole
 from ocr_app.cli.progress import ProgressBar, summary, warnings
 from ocr_app.config import AppConfig
 from ocr_app.config_sources import load_config
-from ocr_app.document.output import document_html, document_json, document_markdown
+from ocr_app.document.output import MarkdownJoiner, document_html, document_json, document_markdown
 from ocr_app.errors import FileMissingError, OCRError, PasswordRequiredError
 from ocr_app.pipeline import parse_document
 from ocr_app.types import DocumentFinished, Event, Outcome, PageFinished, PageResult
@@ -107,8 +107,8 @@ def _parse(source: Path, target: Path | None, request: _Request, interrupt: _Int
     assert isinstance(event, DocumentFinished)
     if target is not None:
         write_whole(target, _render(results, source, request))
-    elif not streams:
-        _print(_render(results, source, request))
+    else:
+        _print("\n" if streams else _render(results, source, request))
     return _tell(source.name, event, results, is_quiet=request.is_quiet)
 
 
@@ -136,7 +136,7 @@ def _events(source: Path, request: _Request, interrupt: _Interrupt) -> Iterator[
 def _render(results: list[PageResult], source: Path, request: _Request) -> str:
     renderers: dict[str, Callable[[], str]] = {
         "md": lambda: document_markdown(results, furniture=request.furniture),
-        "html": lambda: document_html(results),
+        "html": lambda: document_html(results, title=source.name),
         "json": lambda: document_json(results, source=source.name),
     }
     return renderers[request.file_format]().rstrip("\n") + "\n"

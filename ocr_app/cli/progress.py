@@ -39,7 +39,8 @@ class ProgressBar:
 
 def summary(name: str, finished: DocumentFinished) -> str:
     counts = ", ".join(f"{count} {verdict.value}" for verdict, count in finished.verdict_counts.items())
-    return f"{name}: {_pages(finished.num_pages)} in {finished.elapsed_s:.1f} s: {counts or 'nothing read'}"
+    lines = [f"{name}: {_pages(finished.num_pages)} in {finished.elapsed_s:.1f} s: {counts or 'nothing read'}"]
+    return "\n".join([*lines, *(f"  {note}" for note in finished.notes)])
 
 
 def warnings(results: Iterable[PageResult]) -> list[str]:

@@ -56,7 +56,8 @@ class PageFeed:
         self._ready: queue.SimpleQueue[FedPage] = queue.SimpleQueue()
         self._room = threading.Semaphore(NUM_PAGES_AHEAD)
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="page-feed", daemon=True)
+        # not a daemon: an encoder torn down in mid-page by the interpreter's exit aborts the process
+        self._thread = threading.Thread(target=self._run, name="page-feed")
         self._thread.start()
 
     def take(self, timeout_s: float) -> FedPage | None:
