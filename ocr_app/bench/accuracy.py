@@ -44,8 +44,11 @@ def main(argv: list[str]) -> int:
     options = _parse(argv)
     documents = _documents(options)
     missing: dict[str, str] = {}
-    engines = _make_engines(options.engines, EngineOptions(options.threads, options.pymupdf4llm), missing)
+    engines = _make_engines(options.engines, EngineOptions(options.threads, options.weights, options.pymupdf4llm), missing)
     records = [record for document in documents for record in read_document(document, engines, options.dpi, missing)]
+    if not records:
+        print("No engine could read any page; nothing is saved.", file=sys.stderr)
+        return 1
     result = {
         "command": "python -m ocr_app bench accuracy",
         "settings": {"dpi": options.dpi, "threads": options.threads, "pages_per_file": options.pages},
@@ -129,6 +132,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--pages", type=int, metavar="N", help="at most N pages of each file, spread over it in pairs")
     parser.add_argument("--only", type=_names, default=[], metavar="PART,...", help="files whose name has one of these parts")
     parser.add_argument("--engines", type=_names, default=list(ENGINES), metavar="NAME,...", help=f"of {', '.join(ENGINES)}")
+    parser.add_argument("--weights", type=Path, metavar="FILE", help="of our reader; the shipped ones by default")
     parser.add_argument("--pymupdf4llm", type=Path, metavar="DIR", help="made by: pip install --target DIR pymupdf==2.0")
     parser.add_argument("--dpi", type=int, default=LoaderConfig().dpi)
     parser.add_argument("--threads", type=int, default=2, help="of ours and rapidocr; tesseract always has one")

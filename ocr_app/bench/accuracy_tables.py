@@ -153,7 +153,7 @@ def _figure(groups: dict[str, dict[str, Figures]], group: str, key: str, engine:
 
 def _bar_row(name: str, value: float, bar: float, is_upper: bool) -> list[str]:
     is_met = value <= bar if is_upper else value >= bar
-    return [name, f"{'at most' if is_upper else 'at least'} {bar:g}", f"{value:.4g}", "yes" if is_met else "no"]
+    return [name, f"{'at most' if is_upper else 'at least'} {bar:.3g}", f"{value:.4g}", "yes" if is_met else "no"]
 
 
 def _rival_row(groups: dict[str, dict[str, Figures]], rival: str) -> list[str]:

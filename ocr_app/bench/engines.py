@@ -59,6 +59,7 @@ class Engine(Protocol):
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
     threads: int = 2
+    weights: Path | None = None  # of our reader; None: the shipped ones
     pymupdf4llm: Path | None = None  # a folder made by `pip install --target`
 
 
@@ -187,10 +188,10 @@ class _PyMuPDF4LLMSession:
 
 # name → what makes it; the order is that of the tables
 ENGINES: dict[str, Callable[[EngineOptions], Engine]] = {
-    "tiny": lambda options: Reader(_config("embedded", "tiny", options.threads)),
-    "tiny-full": lambda options: Reader(_config("embedded", "tiny", options.threads, mode="full")),
-    "small": lambda options: Reader(_config("embedded", "small", options.threads)),
-    "plain": lambda options: Reader(_config("plain", "tiny", options.threads)),
+    "tiny": lambda options: Reader(_config("embedded", "tiny", options)),
+    "tiny-full": lambda options: Reader(_config("embedded", "tiny", options, mode="full")),
+    "small": lambda options: Reader(_config("embedded", "small", options)),
+    "plain": lambda options: Reader(_config("plain", "tiny", options)),
     "rapidocr": lambda options: RapidOCREngine(options.threads),
     "tesseract": lambda options: TesseractEngine(),
     "pymupdf4llm": lambda options: PyMuPDF4LLM(options.pymupdf4llm),
@@ -212,9 +213,10 @@ def timed_read(session: EngineSession, image: PageImage) -> EngineOutput:
     return replace(output, wall_s=time.perf_counter() - wall_start, cpu_s=_cpu_s() - cpu_start)
 
 
-def _config(model: str, quality: str, threads: int, mode: str = "sparse") -> AppConfig:
-    encoder = EncoderConfig(quality=quality, threads=threads, reuse=False)
-    return AppConfig(encoder=encoder, reader=ReaderConfig(model=model, mode=mode, threads=threads))
+def _config(model: str, quality: str, options: EngineOptions, mode: str = "sparse") -> AppConfig:
+    encoder = EncoderConfig(quality=quality, threads=options.threads, reuse=False)
+    weights = str(options.weights) if options.weights else None
+    return AppConfig(encoder=encoder, reader=ReaderConfig(model=model, mode=mode, threads=options.threads, weight_path=weights))
 
 
 def _num_runs(reading: PageReading, kinds: set[RegionKind]) -> int:

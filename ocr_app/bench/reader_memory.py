@@ -55,7 +55,7 @@ def measure(options: argparse.Namespace, mode: str, num_pages: int) -> Peaks:
     config = AppConfig(
         loader=LoaderConfig(dpi=options.dpi),
         encoder=EncoderConfig(quality=options.encoder, threads=options.threads),
-        reader=ReaderConfig(model=options.model, mode=mode, threads=options.threads),
+        reader=ReaderConfig(model=options.model, mode=mode, threads=options.threads, weight_path=options.weights),
     )
     print(f"{mode}, {num_pages} pages", file=sys.stderr)
     return peaks(mode, parse_document(options.file, config, pages=f"1-{num_pages}"))
@@ -128,6 +128,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--pages", type=_counts, default=[20, 400], metavar="N,N", help="page counts to compare")
     parser.add_argument("--modes", type=lambda text: text.split(","), default=["sparse", "full"], metavar="MODE,...")
     parser.add_argument("--model", default=ReaderConfig().model)
+    parser.add_argument("--weights", metavar="FILE", help="of our reader; the shipped ones by default")
     parser.add_argument("--encoder", default=EncoderConfig().quality)
     parser.add_argument("--dpi", type=int, default=LoaderConfig().dpi)
     parser.add_argument("--threads", type=int, default=2)

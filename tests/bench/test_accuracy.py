@@ -100,6 +100,26 @@ def test_what_an_engine_cannot_open_is_kept_with_the_reason(tmp_path: Path):
     assert missing == {"pymupdf4llm on 001.pdf (plain)": "no text layer to read."}
 
 
+def test_without_a_single_page_read_nothing_is_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    weights = tmp_path / "none.safetensors"
+    arguments = [
+        "--held-out",
+        str(HELD_OUT),
+        "--engines",
+        "tiny",
+        "--dpi",
+        "40",
+        "--weights",
+        str(weights),
+        "--save",
+        "--into",
+        str(tmp_path),
+    ]
+    assert accuracy.main(arguments) == 1
+    assert "nothing is saved" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 class FailingSession:
     def read(self, image: PageImage) -> EngineOutput:
         raise RuntimeError("out of paper")
