@@ -31,7 +31,6 @@ FONTS = {
             "Caladea",
             "Old Standard TT",
             "FreeSerif",
-            "PT Serif",
         ),
         sans=(
             "Liberation Sans",

@@ -25,6 +25,8 @@ FORTUNES = Path("/usr/share/games/fortunes")
 BIBLE = Path("/usr/lib/bible.data")
 CHARACTERS = Path(__file__).parents[2] / "assets" / "encoder" / "characters.txt"
 REFERENCE_SUFFIX = {"en": "en", "de": "de", "fr": "fr", "es": "es", "zh": "zh-cn"}
+# At the start of a paragraph this would look like the number of a heading, caption or item.
+NUMBERED = re.compile(r"^(?:[A-Za-z]+ |表 ?|第)?[\dA-Z]{1,3}(?:\.\d+)*\.\s*|^[*•#(-]\s*")
 SENTENCE_ENDS = ".!?:;\"'”)。！？：”）』」"
 HELD_OUT_SHARE = 10  # one passage in ten
 SYLLABLES = (
@@ -65,19 +67,22 @@ class Corpus:
 
 @lru_cache(maxsize=1)
 def alphabet() -> frozenset[str]:
-    """What the recogniser can read. Soft hyphens and typographic spaces are never part of a text."""
-    if not CHARACTERS.exists():
-        return frozenset(map(chr, (*range(33, 127), *range(0xC0, 0x180), *range(0x4E00, 0x9FA6))))
-    return frozenset(CHARACTERS.read_text(encoding="utf-8")) - set("\n\r\u00ad\u200b\ufeff")
+    """What the recogniser can read, less kana, Cyrillic, and what is not seen (soft hyphens, spaces)."""
+    if CHARACTERS.exists():
+        characters = set(CHARACTERS.read_text(encoding="utf-8"))
+    else:
+        characters = set(map(chr, (*range(33, 127), *range(0xC0, 0x180), *range(0x4E00, 0x9FA6))))
+    return frozenset(c for c in characters if not (c.isspace() or c in "\u00ad\u200b\ufeff" or _is_left_out(c)))
 
 
 def clean(text: str) -> str:
-    """Single spaces, and only characters the recogniser can read (no Cyrillic, no kana)."""
-    kept = "".join(c if c in alphabet() and not _is_kana_or_cyrillic(c) else " " if c.isspace() else "" for c in text)
+    """Single spaces, and only characters the recogniser can read."""
+    known = alphabet()
+    kept = "".join([c if c in known else " " if c.isspace() else "" for c in text])
     return re.sub(r"\s+([,.;:!?)\]])(?=\s|$)", r"\1", " ".join(kept.split()))
 
 
-def _is_kana_or_cyrillic(character: str) -> bool:
+def _is_left_out(character: str) -> bool:
     return "\u0400" <= character <= "\u04ff" or "\u3041" <= character <= "\u30ff" or "\uac00" <= character <= "\ud7af"
 
 
@@ -178,11 +183,8 @@ def load_corpus(language: str, split: str) -> Corpus:
         found = _invented(language)
     shortest = 24 if language == "zh" else 60
     wanted = split == "held_out"
+    found = found | {"prose": [re.sub(NUMBERED, "", p) for p in found["prose"] if len(p) >= shortest and p[-1] in SENTENCE_ENDS]}
     kept = {name: [p for p in dict.fromkeys(entries) if p and _is_held_out(p) == wanted] for name, entries in found.items()}
-    numbered = re.compile(
-        r"^(?:[A-Za-z]+ |表 ?|第)?[\dA-Z]{1,3}(?:\.\d+)*\.\s*|^[*•#(-]\s*"
-    )  # would look like the number of a heading or item
-    kept["prose"] = [numbered.sub("", p) for p in kept["prose"] if len(p) >= shortest and p[-1] in SENTENCE_ENDS]
     kept["titles"] = [p for p in kept["titles"] if 2 <= len(p) <= 70]
     kept["cells"] = [p for p in kept["cells"] if 1 <= len(p) <= 90]
     return Corpus(**{name: tuple(entries) for name, entries in kept.items()})
