@@ -296,6 +296,7 @@ class Engine:
         """Take the blocks of a new page, for which there is room, and make it current; returns its block ids."""
         count = ceil_div(num_tokens, self.sparsity.block_size)
         self._grow(sequence, count)
+        self.pool.require(count + (0 if self._may_grow else self._text_blocks_to_come()))
         page = sequence.blocks.add_page(page_index, num_tokens)
         block_ids = torch.tensor(page.block_ids, dtype=torch.int64, device=self.store.device)
         self.store.forget_reads(block_ids)
@@ -323,6 +324,12 @@ class Engine:
         if not self.model.reference_is_causal or not records:
             return None
         return padded_blocks([records], len(records), self.sparsity.block_size, self.spec.dtype, self.store.device)
+
+    def _text_blocks_to_come(self) -> int:
+        """Blocks that running documents may still need for their windows: a page must not take them from a pool that cannot grow."""
+        reserve = text_reserve_blocks(self.sparsity)
+        windowed = [sequence for sequence in self.sequences.values() if sequence.mode != "full"]
+        return sum(max(reserve - len(sequence.blocks.text.block_ids), 0) for sequence in windowed)
 
     def _write_layer(self, layer: int, block_ids: Tensor, keys: Tensor, values: Tensor) -> None:
         heads = self.model.router_heads

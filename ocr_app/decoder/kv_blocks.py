@@ -46,15 +46,19 @@ class BlockPool:
 
     def allocate(self, count: int) -> list[int]:
         """Take `count` free ids. Raises OutOfMemoryError and takes none when there are fewer."""
+        self.require(count)
+        taken = [self._free.pop() for _ in range(count)]
+        for block_id in taken:
+            self._num_users[block_id] = 1
+        return taken
+
+    def require(self, count: int) -> None:
+        """Raise OutOfMemoryError unless `count` blocks are free."""
         if count > self.num_free_blocks:
             raise OutOfMemoryError(
                 f"The KV cache has {self.num_free_blocks} of {self.num_blocks - 1} blocks free and {count} are needed. "
                 "Run fewer documents at once, or lower the page window or the resolution."
             )
-        taken = [self._free.pop() for _ in range(count)]
-        for block_id in taken:
-            self._num_users[block_id] = 1
-        return taken
 
     def share(self, block_ids: Iterable[int]) -> None:
         """Count one more user for blocks that are in use."""

@@ -20,6 +20,12 @@ class ToyState:
     num_reference_tokens: int = 0
     num_output_tokens: int = 0  # advanced by whoever accepts tokens
 
+    def begin_page(self, page_index: int) -> None:
+        self.page_index, self.num_reference_tokens = page_index, 0
+
+    def accept(self, token: int) -> None:
+        self.num_output_tokens += 1
+
 
 class ToyModel:
     """A pre-norm transformer without a trained thought. Everything follows from the seed."""
