@@ -104,7 +104,7 @@ class Engine:
         Returns the last hidden state (1, T, W) of its reference tokens, None when the page was taken over.
 
         With `reuse_key` (a hash of the page's content) an identical page that is whole in memory at the same page index is taken over
-        without computing or copying, if the model's page KV is independent.
+        without computing or copying, if the model's page KV is independent; then there is no hidden state to return.
         """
         if reuse_key is not None and self._take_over(sequence, page_index, reuse_key):
             return None
@@ -121,6 +121,7 @@ class Engine:
         sequence.num_prefills += 1
         if reuse_key is not None:
             self._reusable[reuse_key, page_index] = (sequence.id, len(block_ids))
+        return hidden
         return hidden
 
     @torch.inference_mode()
@@ -283,7 +284,7 @@ class Engine:
             keep_observation(observation, counts, self.store)
 
     def _checked(self, logits: Tensor) -> Tensor:
-        if not bool(logits.amax(-1).isfinite().all()):  # the maximum carries NaN and infinity, and is -inf where every token is forbidden
+        if not bool((logits.amax(-1) < float("inf")).all()):  # the maximum carries NaN and infinity; -inf is a model's way to forbid
             raise NonFiniteLogitsError(
                 f"The decoder gave NaN or infinite logits at step {self.num_steps} with {self.spec.dtype} weights and a "
                 f"{self.store.dtype} KV cache. Use float32, or bfloat16 in place of float16."
