@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pymupdf
@@ -43,7 +44,7 @@ def locked_pdf(tmp_path: Path) -> Path:
 
 def test_standard_output_is_the_markdown_alone_and_equals_the_file(two_page_pdf: Path, tmp_path: Path):
     process = start(two_page_pdf)
-    stdout, stderr = process.communicate(timeout=120)
+    stdout, stderr = process.communicate(timeout=180)
     assert process.returncode == 0, stderr
     assert parse(two_page_pdf, "-o", tmp_path / "out.md") == 0
     written = (tmp_path / "out.md").read_text(encoding="utf-8")
@@ -129,8 +130,9 @@ def test_the_password_can_come_by_standard_input(password: str, code: int, locke
 
 
 def test_a_person_is_asked_until_the_password_fits(locked_pdf: Path, tmp_path: Path):
-    """At a real terminal: a wrong password, then the right one."""
+    """At a real terminal: a wrong password, then the right one, then a progress bar."""
     terminal, far_end = os.openpty()
+    termios.tcsetwinsize(far_end, (24, 150))
     command = [sys.executable, "-m", "ocr_app", "parse", str(locked_pdf), "-o", str(tmp_path / "out.md"), *PLAIN]
     process = subprocess.Popen(command, cwd=ROOT, stdin=far_end, stdout=far_end, stderr=far_end, start_new_session=True)
     os.close(far_end)
@@ -141,8 +143,10 @@ def test_a_person_is_asked_until_the_password_fits(locked_pdf: Path, tmp_path: P
         os.write(terminal, answer)
     said += read_until(terminal, None)
     os.close(terminal)
-    assert process.wait(60) == 0
+    assert process.wait(180) == 0
     assert b"sesame" not in said
+    assert b"locked.pdf 1/1 |" in said
+    assert b"pages/s" in said
     assert (tmp_path / "out.md").read_text().strip() == "Hidden words"
 
 
@@ -161,7 +165,7 @@ def test_ctrl_c_writes_what_is_done(tmp_path: Path):
     process = start(draw(tmp_path / "long.pdf", [f"Page number {n}" for n in range(1, 301)]))
     first_line = process.stdout.readline()
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the whole group
-    rest, stderr = process.communicate(timeout=60)
+    rest, stderr = process.communicate(timeout=180)
     assert process.returncode == 130, stderr
     assert first_line.split()[0] == b"Page"
     assert len(rest.split(b"Page")) < 300
@@ -174,7 +178,7 @@ def test_a_closed_pipe_ends_the_work_quietly(tmp_path: Path):
     with start(draw(tmp_path / "long.pdf", [f"Page number {n}" for n in range(1, 301)])) as process:
         process.stdout.readline()
         process.stdout.close()
-        assert process.wait(timeout=60) == 141
+        assert process.wait(timeout=180) == 141
         assert process.stderr.read() == b""
 
 

@@ -58,12 +58,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _Interrupt:
-    """Ctrl-C while pages are read asks the pipeline to stop, so that what is done is written. At any other time, and pressed a second
-    time, it is Python's own KeyboardInterrupt."""
+    """Ctrl-C while there are pages read but not yet written asks the pipeline to stop, so that what is done is written. At any other time,
+    and pressed a second time, it is Python's own KeyboardInterrupt."""
 
     def __init__(self) -> None:
         self.was_pressed = False
-        self.is_reading = False
+        self.has_work = False
 
     def __enter__(self) -> "_Interrupt":
         self._previous = signal.signal(signal.SIGINT, self._handle)
@@ -73,7 +73,7 @@ class _Interrupt:
         signal.signal(signal.SIGINT, self._previous)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.was_pressed or not self.is_reading:
+        if self.was_pressed or not self.has_work:
             raise KeyboardInterrupt
         self.was_pressed = True
 
@@ -86,6 +86,8 @@ def _parse_or_report(source: Path, target: Path | None, request: _Request, inter
             logging.getLogger(__name__).exception("%s", source.name)
         print(f"longscribe: {source.name}: {error}", file=sys.stderr)
         return error.exit_code
+    finally:
+        interrupt.has_work = False
 
 
 def _parse(source: Path, target: Path | None, request: _Request, interrupt: _Interrupt) -> int:
@@ -94,16 +96,13 @@ def _parse(source: Path, target: Path | None, request: _Request, interrupt: _Int
     joiner = MarkdownJoiner(furniture=request.furniture)
     bar = ProgressBar(source.name, is_quiet=request.is_quiet)
     results: list[PageResult] = []
-    try:
-        for event in _events(source, request, interrupt):
+    with closing(bar), closing(_events(source, request, interrupt)) as events:
+        for event in events:
             bar.show(event)
             if isinstance(event, PageFinished):
                 results.append(event.result)
                 if streams:
                     _print(joiner.add(event.result))
-    finally:
-        bar.close()
-        interrupt.is_reading = False
     assert isinstance(event, DocumentFinished)
     if target is not None:
         write_whole(target, _render(results, source, request))
@@ -127,7 +126,7 @@ def _events(source: Path, request: _Request, interrupt: _Interrupt) -> Iterator[
                     raise
                 password = getpass(f"{error}\nPassword for {source.name}: ")
                 continue
-            interrupt.is_reading = True
+            interrupt.has_work = True
             yield first
             yield from events
             return

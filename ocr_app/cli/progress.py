@@ -7,6 +7,8 @@ from typing import Any
 
 from ocr_app.types import DocumentFinished, Event, PageFinished, PageResult, Telemetry
 
+LAYOUT = "{desc} {n}/{total} |{bar}| "
+
 
 class ProgressBar:
     """Pages done, pace, time left and verdicts so far, on a terminal; nothing elsewhere or when quiet."""
@@ -23,14 +25,15 @@ class ProgressBar:
         if self._bar is None:
             from tqdm import tqdm
 
-            self._bar = tqdm(desc=self._name, total=0, file=sys.stderr, leave=False, bar_format="{desc} {n}/{total} |{bar}| {postfix}")
+            self._bar = tqdm(desc=self._name, total=0, file=sys.stderr, leave=False, bar_format=LAYOUT)
         if isinstance(event, PageFinished):
             verdict = event.result.verdict.value
             self._counts[verdict] = self._counts.get(verdict, 0) + 1
             self._bar.update()
         elif isinstance(event, Telemetry):
             self._bar.total = event.num_pages_total
-            self._bar.set_postfix_str(" · ".join(_status(event, self._counts)))
+            self._bar.bar_format = LAYOUT + " · ".join(_status(event, self._counts))
+            self._bar.refresh()
 
     def close(self) -> None:
         if self._bar is not None:
