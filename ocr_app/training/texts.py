@@ -1,7 +1,7 @@
 """Free text for training pages: passages of installed Debian packages, and made-up names, numbers and codes.
 
 Nothing is downloaded and nothing is redistributed: the passages are read at run time from `debian-reference` (en, de, fr, es, zh-cn),
-`developers-reference`, `fortunes`, `fortune-zh` and `bible-kjv-text`. Where none is installed, words are made up from syllables, and a
+`developers-reference`, `fortunes`, `fortunes-zh` and `bible-kjv-text`. Where none is installed, words are made up from syllables, and a
 warning says so. A tenth of all passages, chosen by a checksum, belongs to the held-out split and is never used for training.
 
 Knows nothing of layout.

@@ -55,7 +55,7 @@ def test_strong_degradation_is_worse_than_light(page_with_a_mark: tuple[np.ndarr
 def test_held_out_documents_have_a_truth_for_every_page(tmp_path: Path):
     import pymupdf
 
-    write_held_out(tmp_path, 4, max_pages=2)
+    write_held_out(tmp_path, 4, max_pages=2, language="en")
     index = json.loads((tmp_path / "index.json").read_text())
     assert [entry["file"] for entry in index] == ["000.pdf", "001.pdf", "002.pdf", "003.pdf"]
     for entry in index:
