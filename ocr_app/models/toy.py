@@ -39,6 +39,7 @@ class ToyModel:
         reference_is_causal: bool = False,
         has_router: bool = False,
         seed: int = 0,
+        device: str = "cpu",
     ) -> None:
         self.kv_spec = spec
         self.reference_is_causal = reference_is_causal
@@ -48,7 +49,7 @@ class ToyModel:
         random = torch.Generator().manual_seed(seed)
 
         def weights(*shape: int) -> Tensor:
-            return (torch.randn(*shape, generator=random) / shape[-1] ** 0.5).to(spec.dtype)
+            return (torch.randn(*shape, generator=random) / shape[-1] ** 0.5).to(device, spec.dtype)
 
         self.embedding = weights(vocabulary, width) * width**0.5
         query_width, kv_width = spec.num_query_heads * spec.head_dim, spec.num_kv_heads * spec.head_dim
@@ -59,15 +60,17 @@ class ToyModel:
         self.down = [weights(width, 2 * width) for _ in layers]
         self.router_heads = weights(spec.num_layers, spec.head_dim) * spec.head_dim**0.5 if has_router else None
         self._splits = [query_width, kv_width, kv_width]
-        self._axes, self._rates = _rotary_table(spec.head_dim // 2)
+        self._axes, self._rates = (table.to(device) for table in _rotary_table(spec.head_dim // 2))
 
     def embed_reference(self, state: ToyState, page: Tensor) -> tuple[Tensor, Tensor]:
-        places = torch.arange(len(page)) + (state.num_reference_tokens if self.reference_is_causal else 0)
+        places = torch.arange(len(page), device=page.device) + (state.num_reference_tokens if self.reference_is_causal else 0)
         state.num_reference_tokens += len(page)
         return self.embedding[page].unsqueeze(0), self._positions(state.page_index, places).unsqueeze(0)
 
     def embed_output(self, states: list[ToyState], tokens: Tensor) -> tuple[Tensor, Tensor]:
-        positions = [self._positions(state.page_index, torch.arange(tokens.shape[1]) + self._start(state)) for state in states]
+        positions = [
+            self._positions(state.page_index, torch.arange(tokens.shape[1], device=tokens.device) + self._start(state)) for state in states
+        ]
         return self.embedding[tokens], torch.stack(positions)
 
     def project(self, layer: int, hidden: Tensor, positions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
