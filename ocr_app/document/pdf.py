@@ -13,6 +13,7 @@ from ocr_app.document.drawing import Drawing, Limits, fitting_scale
 from ocr_app.errors import DamagedFileError, NoPagesError, PageRenderError, PasswordRequiredError, WrongPasswordError
 
 _MAX_TREE_DEPTH = 64
+_LOSS = re.compile(r"error|cannot|truncated|premature", re.IGNORECASE)
 _NUMBER = re.compile(r"[-+]?[0-9]*\.?[0-9]+")
 
 
@@ -27,9 +28,9 @@ class PdfSource:
         _unlock(self._document, password)
         self.page_count = self._document.page_count
         self.is_repaired = bool(self._document.is_repaired)
-        self.notes = (f"The file was damaged and has been repaired: {self.page_count} page(s) were found.",) if self.is_repaired else ()
         if self.page_count < 1:
-            raise NoPagesError("The PDF opens and has no pages. Check the program that made it.")
+            raise DamagedFileError(_DAMAGED) if self.is_repaired else NoPagesError(_NO_PAGES)
+        self.notes = (f"The file was damaged and has been repaired: {self.page_count} page(s) were found.",) if self.is_repaired else ()
 
     def draw(self, page_index: int) -> Drawing:
         try:
@@ -71,6 +72,7 @@ _DAMAGED = (
     "The file starts like a PDF, but is damaged: 0 pages could be read. "
     "Download or scan it again, or open it in a PDF viewer and print it to a new PDF."
 )
+_NO_PAGES = "The PDF opens and has no pages. Check the program that made it."
 
 
 def _unlock(document: Any, password: str | None) -> None:
@@ -103,8 +105,8 @@ def _is_empty_box(text: str) -> bool:
 
 
 def _tells_of_loss(warnings: str) -> bool:
-    """MuPDF leaves out an image or a form that it cannot decode and draws on; only its warnings tell."""
-    return "gnoring error" in warnings or "truncated image" in warnings
+    """MuPDF leaves out what it cannot decode and draws on, to an empty page if need be; only its warnings tell."""
+    return _LOSS.search(warnings) is not None
 
 
 def _pixels(pixmap: Any) -> np.ndarray:

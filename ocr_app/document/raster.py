@@ -15,7 +15,8 @@ from ocr_app.errors import DamagedFileError, PageRenderError, TooLargeError
 
 ASSUMED_DPI = 150
 _DPI_RANGE = (36, 2400)
-_DECODED_BYTES_PER_PIXEL = 8  # the decoded image and one converted copy, four bytes a pixel each
+_BYTES_PER_PIXEL = {"1": 2, "L": 2}  # the decoded image and one converted copy
+_MOST_BYTES_PER_PIXEL = 8
 _ORIENTATION_TAG = 0x0112
 _ROTATION = {3: 180, 4: 180, 5: 90, 6: 90, 7: 270, 8: 270}  # clockwise, from the EXIF orientation
 
@@ -55,7 +56,7 @@ class RasterSource:
 
     def _check_size(self, error_class: type[TooLargeError] | type[PageRenderError]) -> None:
         width, height = self._image.size
-        max_pixels = self._limits.memory_bytes // _DECODED_BYTES_PER_PIXEL
+        max_pixels = self._limits.memory_bytes // _BYTES_PER_PIXEL.get(self._image.mode, _MOST_BYTES_PER_PIXEL)
         if width * height > max_pixels:
             raise error_class(
                 f"The image is {width} x {height} pixels ({width * height / 1e6:.0f} megapixels); "

@@ -109,7 +109,7 @@ def _description(drawing: Drawing) -> Header:
         raise PageRenderError(f"what is on the page is damaged, or drawing it needs more memory than allowed. {_MORE_MEMORY}")
     notes = drawing.notes
     if drawing.is_partial:
-        notes += ("A part of the page is missing: it is damaged, or drawing it needs more memory than allowed.",)
+        notes += ("A part of the page may be missing: it is damaged, or drawing it needs more memory than allowed.",)
     if is_empty and is_dark(drawing.pixels):
         notes += ("The page is a single dark surface without text.",)
     height_px, width_px = drawing.pixels.shape[:2]

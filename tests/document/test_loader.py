@@ -1,7 +1,9 @@
 """Opening documents and drawing their pages: limits, damage, and what is told about each page."""
 
+import random
 import tracemalloc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 
 from ocr_app.config import LoaderConfig
 from ocr_app.document.loader import open_document
-from ocr_app.errors import NoPagesError, PageRangeError, TooLargeError, UnsupportedFileError
+from ocr_app.errors import DamagedFileError, NoPagesError, PageRangeError, TooLargeError, UnsupportedFileError
 from ocr_app.types import PageFailure, PageImage
 
 MakePdf = Callable[..., bytes]
@@ -90,6 +92,38 @@ def test_the_largest_legal_page_is_drawn_within_the_limits(make_pdf: MakePdf):
     (page,) = read_all(make_pdf(1, width=14_400, height=14_400), config)
     assert 950_000 < page.width_px * page.height_px <= config.max_pixels
     assert "instead of 150" in page.notes[0]
+
+
+def test_a_page_whose_content_is_damaged_is_not_called_blank(make_pdf: MakePdf):
+    def spoil_page_two(document) -> None:
+        (xref,) = document[1].get_contents()
+        document.update_stream(xref, b"this is not deflated", compress=False)
+        document.xref_set_key(xref, "Filter", "/FlateDecode")
+
+    pages = read_all(make_pdf(3, edit=spoil_page_two))
+    assert [type(page) for page in pages] == [PageImage, PageFailure, PageImage]
+    assert "damaged" in pages[1].reason
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_damage_gives_a_record_for_every_page_or_an_error_with_a_reason(make_pdf: MakePdf, seed: int):
+    rng = random.Random(seed)
+    data = bytearray(make_pdf(3))
+    for _ in range(rng.choice([3, 20, 100])):
+        data[rng.randrange(20, len(data))] = rng.randrange(256)
+    try:
+        with open_document(bytes(data), LOW) as document:
+            assert [page.page_index for page in document.pages()] == list(document.page_indices)
+    except DamagedFileError as error:
+        assert "0 pages could be read" in str(error) or isinstance(error, NoPagesError)
+
+
+def test_documents_read_in_threads_at_once_are_as_read_one_by_one(make_pdf: MakePdf):
+    documents = [make_pdf(number) for number in (1, 2, 3, 4)]
+    with ThreadPoolExecutor(4) as pool:
+        at_once = list(pool.map(read_all, documents))
+    for data, pages in zip(documents, at_once, strict=True):
+        assert all(np.array_equal(a.pixels, b.pixels) for a, b in zip(read_all(data), pages, strict=True))
 
 
 def test_annotations_are_drawn(make_pdf: MakePdf):

@@ -129,11 +129,15 @@ def test_large_images_are_reduced_to_the_limit_and_keep_their_size_on_paper(save
     assert "reduced from 300" in drawing.notes[-1]
 
 
-def test_an_image_too_large_for_the_memory_is_refused_before_it_is_decoded(save_image: Save):
-    data = save_image(Image.new("1", (20_000, 20_000)), "PNG")
-    limits = Limits(dpi=150, max_pixels=1_000_000, memory_bytes=2**28)
-    with pytest.raises(TooLargeError, match="20000 x 20000"):
-        RasterSource(data, FileKind.PNG, limits)
+@pytest.mark.parametrize(("mode", "is_refused"), [("1", False), ("RGB", True)])
+def test_an_image_too_large_for_the_memory_is_refused_before_it_is_decoded(save_image: Save, mode: str, is_refused: bool):
+    data = save_image(Image.new(mode, (4000, 3000)), "PNG")
+    limits = Limits(dpi=150, max_pixels=1_000_000, memory_bytes=4000 * 3000 * 4)
+    if is_refused:
+        with pytest.raises(TooLargeError, match="4000 x 3000"):
+            RasterSource(data, FileKind.PNG, limits)
+    else:
+        assert RasterSource(data, FileKind.PNG, limits).draw(0).pixels.size <= 3_000_000
 
 
 def test_a_truncated_image_shows_what_is_there_and_is_called_partial(save_image: Save):
