@@ -61,7 +61,7 @@ class LoaderConfig:
     max_file_bytes: int = 512 * 2**20
     max_pages: int = 4096
     page_timeout_s: float = 30.0
-    renderer_memory_bytes: int = 2 * 2**30
+    renderer_memory_bytes: int = 2 * 2**30  # for the document, beyond what the interpreter and its libraries take
 
     def __post_init__(self) -> None:
         _require("dpi", self.dpi, 36 <= self.dpi <= 600, "between 36 and 600")
