@@ -67,14 +67,15 @@ def run_edges(spans: Sequence[RunSpan], centres: Sequence[float], ink: np.ndarra
     """Left and right edge of each run in pixels of its crop.
 
     The recogniser gives one place per character (`centres`, spaces included), within a frame or so, and not its width; `ink` (W,) says how
-    much is printed in each column. Between two runs the widest empty stretch is left out; runs that touch are parted where there is
+    much is printed in each column. The empty paper between two runs is left out; runs that touch are parted where there is
     least ink.
     """
     is_empty = _is_empty(ink)
     edges = [[0.0, float(len(ink))] for _ in spans]
     for i in range(len(spans) - 1):
         start, end = int(centres[spans[i].last]), int(centres[spans[i + 1].first]) + 1
-        edges[i][1], edges[i + 1][0] = _gap(ink, is_empty, start, end)
+        seam = _seam(ink, start, end)
+        edges[i][1], edges[i + 1][0] = _gap(is_empty, start, end) if spans[i].has_space_after else (seam, seam)
     if spans:
         edges[0][0] = _first_ink(is_empty, centres[spans[0].first])
         edges[-1][1] = len(ink) - _first_ink(is_empty[::-1], len(ink) - centres[spans[-1].last])
@@ -85,16 +86,22 @@ def _is_empty(ink: np.ndarray) -> np.ndarray:
     return ink < EMPTY_SHARE * np.percentile(ink, INKY_PERCENTILE)
 
 
-def _gap(ink: np.ndarray, is_empty: np.ndarray, start: int, end: int) -> tuple[float, float]:
-    """The longest empty stretch of columns between two places; where there is none, the plainest column."""
-    longest = (0, 0)
-    for left, right in _stretches(is_empty[start:end]):
-        if right - left > longest[1] - longest[0]:
-            longest = left, right
-    if longest[1]:
-        return float(start + longest[0]), float(start + longest[1])
-    plainest = start + int(ink[start:end].argmin()) if end > start else start
-    return float(plainest), float(plainest)
+def _gap(is_empty: np.ndarray, start: int, end: int) -> tuple[float, float]:
+    """The longest empty stretch of columns between two places, or the middle where nothing is empty."""
+    stretches = _stretches(is_empty[start:end])
+    left, right = max(stretches, key=lambda ends: ends[1] - ends[0]) if stretches else ((end - start) // 2,) * 2
+    return float(start + left), float(start + right)
+
+
+def _seam(ink: np.ndarray, start: int, end: int) -> float:
+    """The column that parts two characters of a word: little ink, and near the middle.
+
+    The middle counts because the place of a last thin letter may lie behind the letter, in the space that follows.
+    """
+    if end - start < 2:
+        return float(start)
+    shares = np.linspace(-0.5, 0.5, end - start)
+    return float(start + (ink[start:end] / max(1.0, np.percentile(ink, INKY_PERCENTILE)) + np.abs(shares)).argmin())
 
 
 def _first_ink(is_empty: np.ndarray, before: float) -> float:
