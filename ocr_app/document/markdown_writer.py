@@ -229,13 +229,20 @@ def _replay(writer: MarkdownWriter, region: Region) -> None:
 
 def table_markdown(rows: Iterable[Iterable[tuple[Piece, ...]]]) -> str:
     """A GitHub pipe table. The first row is the header; short rows are padded to the longest."""
+    rows = list(rows)
+    lines = table_lines(rows)
+    if lines:
+        lines.insert(1, "| " + " | ".join(["---"] * max(map(len, rows))) + " |")
+    return "\n".join(lines)
+
+
+def table_lines(rows: list[Iterable[tuple[Piece, ...]]]) -> list[str]:
+    """The rows of a pipe table without the line under its header; none where no cell holds text."""
     texts = [[escape(cell_text(cell), "| ", line_break=" ", also="|") for cell in row] for row in rows]
     if not any(text for row in texts for text in row):
-        return ""
+        return []
     num_columns = max(map(len, texts))
-    lines = ["| " + " | ".join(row + [""] * (num_columns - len(row))) + " |" for row in texts]
-    lines.insert(1, "| " + " | ".join(["---"] * num_columns) + " |")
-    return "\n".join(lines)
+    return ["| " + " | ".join(row + [""] * (num_columns - len(row))) + " |" for row in texts]
 
 
 def code_markdown(text: str) -> str:

@@ -10,8 +10,8 @@ from typing import Literal
 
 from ocr_app.document.html_output import document_html
 from ocr_app.document.json_output import document_json
-from ocr_app.document.markdown_writer import page_markdown
-from ocr_app.types import PageResult, Region, RegionKind
+from ocr_app.document.markdown_writer import page_markdown, table_lines
+from ocr_app.types import PageResult, Piece, Region, RegionKind, cell_text
 
 __all__ = ["MarkdownJoiner", "PageSeparator", "document_html", "document_json", "document_markdown", "document_zip"]
 
@@ -25,7 +25,8 @@ _ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the same pages give the same bytes
 class MarkdownJoiner:
     """Joins pages to one Markdown text as they are finished. The returns of `add`, joined, are the document.
 
-    A sentence that runs over a page border is put together again, unless a rule stands between the pages. A page that was not read well
+    A sentence or a table that runs over a page border is put together again, unless a rule stands between the pages; a header row printed
+    again at the top of the page is left out then. A page that was not read well
     leaves a comment with its verdict, so that a gap in the text has its explanation where it is.
     """
 
@@ -33,6 +34,7 @@ class MarkdownJoiner:
         self._furniture = furniture
         self._separator = separator
         self._previous: PageResult | None = None
+        self._header: tuple[str, ...] = ()  # first row of the last table, where it began
         self._is_empty = True
 
     def add(self, result: PageResult) -> str:
@@ -40,6 +42,10 @@ class MarkdownJoiner:
         body = result_markdown(result, furniture=self._furniture)
         comment = self._comment(result)
         before, self._previous = self._previous, result
+        rows = self._running_rows(before, result)
+        self._note_header(result, goes_on=rows is not None)
+        if rows is not None:
+            return "".join("\n" + row for row in rows)
         if not body and not comment:
             return ""
         joint = None if self._separator == "rule" else _running_joint(before, result, furniture=self._furniture)
@@ -47,6 +53,27 @@ class MarkdownJoiner:
         text = self._gap(joint) + comment + comment_gap + body
         self._is_empty = False
         return text
+
+    def _running_rows(self, before: PageResult | None, result: PageResult) -> list[str] | None:
+        """What a page that goes on with a table adds: its rows, and the rest of the page behind them. None where no table goes on."""
+        if self._separator != "none" or not _is_next_good_page(before, result):
+            return None
+        last, shown = _visible(before, self._furniture)[-1:], _visible(result, self._furniture)
+        if not (last and shown and shown[0].is_continuation and last[0].kind is shown[0].kind is RegionKind.TABLE):
+            return None
+        rows = list(shown[0].rows)
+        if max(map(len, rows)) != max(map(len, last[0].rows)):
+            return None
+        if _row_texts(rows[0]) == self._header:
+            rows = rows[1:]
+        rest = page_markdown(shown[1:], furniture=self._furniture)
+        return table_lines(rows) + (["", *rest.split("\n")] if rest else [])
+
+    def _note_header(self, result: PageResult, *, goes_on: bool) -> None:
+        last = _visible(result, self._furniture)[-1:]
+        is_same_table = goes_on and len(_visible(result, self._furniture)) == 1
+        if last and last[0].kind is RegionKind.TABLE and not is_same_table:
+            self._header = _row_texts(last[0].rows[0])
 
     def _gap(self, joint: str | None) -> str:
         """What stands between the text so far and the page."""
@@ -95,9 +122,7 @@ def document_zip(results: Iterable[PageResult], *, source: str) -> bytes:
 
 def _running_joint(before: PageResult | None, result: PageResult, *, furniture: bool) -> str | None:
     """What joins a page to the sentence that the page before ended in; None where it does not go on."""
-    if before is None or before.page_index + 1 != result.page_index:
-        return None
-    if not (before.verdict.is_good and result.verdict.is_good and before.markdown):
+    if not _is_next_good_page(before, result):
         return None
     if not (before.regions and result.regions):
         return None if result.joint == _PARAGRAPH_BREAK else result.joint
@@ -105,6 +130,16 @@ def _running_joint(before: PageResult | None, result: PageResult, *, furniture: 
     if not (last and first and first[0].is_continuation and {last[0].kind, first[0].kind} <= _RUNS_ON):
         return None
     return "" if first[0].is_tight else " "
+
+
+def _is_next_good_page(before: PageResult | None, result: PageResult) -> bool:
+    if before is None or before.page_index + 1 != result.page_index:
+        return False
+    return before.verdict.is_good and result.verdict.is_good and bool(before.markdown)
+
+
+def _row_texts(row: Iterable[tuple[Piece, ...]]) -> tuple[str, ...]:
+    return tuple(map(cell_text, row))
 
 
 def _visible(result: PageResult, furniture: bool) -> list[Region]:

@@ -172,6 +172,36 @@ def test_html_has_a_section_for_every_page_and_says_what_went_wrong():
     assert "token cap: 8192 tokens" in text
 
 
+def table(*rows: tuple[str, ...], **fields) -> Region:
+    return Region(RegionKind.TABLE, rows=tuple(tuple((Piece(text),) if text else () for text in row) for row in rows), **fields)
+
+
+def test_a_table_over_page_borders_is_one_table_without_its_repeated_header():
+    header = ("name", "sum")
+    pages = [
+        page(1, region("Before."), table(header, ("a", "1"))),
+        page(2, table(header, ("b", "2"), is_continuation=True)),
+        page(3, table(header, ("c", ""), is_continuation=True), region("After.")),
+    ]
+    rows = ["| name | sum |", "| --- | --- |", "| a | 1 |", "| b | 2 |", "| c |  |"]
+    assert document_markdown(pages) == "Before.\n\n" + "\n".join(rows) + "\n\nAfter."
+
+
+def test_a_first_row_unlike_the_header_is_kept():
+    pages = [page(1, table(("name", "sum"), ("a", "1"))), page(2, table(("b", "2"), is_continuation=True))]
+    assert document_markdown(pages).endswith("| a | 1 |\n| b | 2 |")
+
+
+@pytest.mark.parametrize(
+    "second",
+    [table(("b", "2")), table(("b", "2", "3"), is_continuation=True), region("text", is_continuation=True)],
+    ids=["a new table", "other columns", "text"],
+)
+def test_what_does_not_go_on_with_a_table_stands_apart(second):
+    first = page(1, table(("name", "sum"), ("a", "1")))
+    assert document_markdown([first, page(2, second)]) == first.markdown + "\n\n" + page(2, second).markdown
+
+
 def test_zip_holds_every_format_and_every_page_and_is_repeatable():
     results = [page(1, region("a")), page(2, verdict=Verdict.BLANK), page(3, region("b"))]
     data = document_zip(results, source="../../evil.pdf")
