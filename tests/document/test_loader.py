@@ -111,16 +111,18 @@ def test_random_damage_gives_a_record_for_every_page_or_an_error_with_a_reason(m
     data = bytearray(make_pdf(3))
     for _ in range(rng.choice([3, 20, 100])):
         data[rng.randrange(20, len(data))] = rng.randrange(256)
+    reason = ""
     try:
         with open_document(bytes(data), LOW) as document:
             assert [page.page_index for page in document.pages()] == list(document.page_indices)
     except DamagedFileError as error:
-        assert "0 pages could be read" in str(error) or isinstance(error, NoPagesError)
+        reason = str(error)
+    assert not reason or "0 pages could be read" in reason or "has no pages" in reason
 
 
 def test_documents_read_in_threads_at_once_are_as_read_one_by_one(make_pdf: MakePdf):
-    documents = [make_pdf(number) for number in (1, 2, 3, 4)]
-    with ThreadPoolExecutor(4) as pool:
+    documents = [make_pdf(number) for number in (1, 2, 3)]
+    with ThreadPoolExecutor(3) as pool:
         at_once = list(pool.map(read_all, documents))
     for data, pages in zip(documents, at_once, strict=True):
         assert all(np.array_equal(a.pixels, b.pixels) for a, b in zip(read_all(data), pages, strict=True))
@@ -135,11 +137,14 @@ def test_annotations_are_drawn(make_pdf: MakePdf):
 
 
 def test_no_pages_is_an_error_of_its_own():
-    objects = (
-        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF"
+    catalog, tree = b"1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n", b"2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\n"
+    header = b"%PDF-1.4\n"
+    offsets = (len(header), len(header + catalog), len(header + catalog + tree))
+    table = (
+        b"xref\n0 3\n0000000000 65535 f \n%010d 00000 n \n%010d 00000 n \ntrailer<</Root 1 0 R/Size 3>>\nstartxref\n%d\n%%%%EOF" % offsets
     )
     with pytest.raises(NoPagesError):
-        open_document(objects, LOW)
+        open_document(header + catalog + tree + table, LOW)
 
 
 def test_limits_of_bytes_and_pages_hold_before_work(make_pdf: MakePdf):

@@ -74,7 +74,7 @@ def drive(writer: MarkdownWriter, plan: list[tuple]) -> list[str]:
     return [*returns, writer.finish()]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(calls, st.booleans())
 def test_streamed_text_equals_the_text_of_the_finished_regions(plan: list[tuple], furniture: bool):
     writer = MarkdownWriter(furniture=furniture)
@@ -117,7 +117,7 @@ def _is_control(char: str) -> bool:
     return ord(char) < 32 or 127 <= ord(char) < 160
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.sampled_from([RegionKind.PARAGRAPH, RegionKind.FOOTNOTE, RegionKind.FURNITURE]), st.lists(texts, max_size=6))
 def test_paragraph_text_renders_back_to_itself(kind: RegionKind, parts: list[str]):
     region = Region(kind, tuple(Piece(part) for part in parts))
@@ -126,7 +126,7 @@ def test_paragraph_text_renders_back_to_itself(kind: RegionKind, parts: list[str
     assert [token.type for token in renderer().parse(markdown)] in ([], ["paragraph_open", "inline", "paragraph_close"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.integers(1, 6), st.lists(texts, max_size=6))
 def test_heading_text_renders_back_to_itself_at_its_level(level: int, parts: list[str]):
     region = Region(RegionKind.HEADING, tuple(Piece(part) for part in parts), level=level)
@@ -135,7 +135,7 @@ def test_heading_text_renders_back_to_itself_at_its_level(level: int, parts: lis
     assert not markdown or renderer().parse(markdown)[0].tag == f"h{level}"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.lists(texts, max_size=6))
 def test_caption_renders_as_italic_text(parts: list[str]):
     region = Region(RegionKind.CAPTION, tuple(Piece(part) for part in parts))
@@ -144,7 +144,7 @@ def test_caption_renders_as_italic_text(parts: list[str]):
     assert not markdown or renderer().render(markdown).startswith("<p><em>")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.lists(st.lists(st.lists(texts, max_size=3), min_size=1, max_size=4), min_size=1, max_size=4))
 def test_table_cells_render_back_and_ragged_rows_are_padded(rows: list[list[list[str]]]):
     region = Region(RegionKind.TABLE, rows=tuple(tuple(tuple(Piece(part) for part in cell) for cell in row) for row in rows))
@@ -178,7 +178,7 @@ def test_code_is_fenced_whatever_is_in_it(parts: list[str]):
     assert visible(shown) == visible("".join(parts))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(1, 4), st.sampled_from(["", "1. ", "2. ", "3) ", "• ", "– ", "12. ", "(a) "]), st.text("ab#*", min_size=1)),
