@@ -91,8 +91,8 @@ def test_run_boxes_cover_the_ink_and_leave_out_the_gaps(encoded: EncodedPage):
         left, top, right, bottom = (round(edge) for edge in run.box)
         is_boxed[top:bottom, left:right] = True
         columns = is_ink[top:bottom, left:right].any(axis=0)
-        assert columns[:4].any(), f"{run.text!r} begins with paper"
-        assert columns[-5:].any(), f"{run.text!r} ends with paper"
+        assert columns[:6].any(), f"{run.text!r} begins with paper"
+        assert columns[-6:].any(), f"{run.text!r} ends with paper"
     assert (is_ink & is_boxed).sum() / is_ink.sum() > 0.995
 
 
