@@ -87,7 +87,7 @@ def test_a_large_page_is_reduced_before_it_is_drawn_and_says_so():
     assert "841 x 1189 mm" in page.notes[0]
 
 
-def test_rotated_pages_come_upright():
+def test_the_rotation_that_a_page_asks_for_is_applied_and_told():
     with open_document(NASTY / "rotate-90.pdf", LoaderConfig(dpi=72)) as document:
         pages = list(document.pages())
     assert [page.rotation for page in pages] == [90, 270]
