@@ -15,7 +15,8 @@ COLORS = ("rgb(20,40,110)", "rgb(120,20,30)", "rgb(60,60,60)", "rgb(0,90,70)")
 
 def draw_style(rng: Random, *, split: str, language: str, texts: TextSource) -> Style:
     """A style of the split's families and fonts."""
-    family = rng.choice(FAMILIES[split])
+    families = FAMILIES[split]
+    family = rng.choices(families, [family.share for family in families])[0]
     fonts = FONTS[split]
     width, height = PAPERS[rng.choice(family.papers)]
     columns = 1 if width < 450 else rng.choice(family.columns)

@@ -71,6 +71,7 @@ class Family:
     heading_looks: tuple[str, ...] = ("bold", "bold", "italic", "smallcaps", "upper", "plain-large", "same-bold", "color")
     running_heads: float = 0.85  # share of documents with a header or footer
     max_depth: int = 3
+    share: float = 1.0  # how often it is drawn; tables have so many cells that two families of them go a long way
 
 
 TRAIN_FAMILIES = (
@@ -79,15 +80,18 @@ TRAIN_FAMILIES = (
     Family("book", {"paragraph": 12, "heading": 1, "wrapped": 0.8, "quote": 0.6, "verse": 0.4, "figure": 0.3},
            ("book", "a5", "royal"), sizes=(9, 12), serif_share=0.95, numbered=("none", "chapter"),
            heading_looks=("upper", "smallcaps", "italic", "plain-large"), max_depth=2),
-    Family("report", {"paragraph": 6, "heading": 2.5, "table": 1.5, "items": 2, "figure": 1, "notes": 1, "fields": 0.3}, max_depth=4),
-    Family("handbook", {"paragraph": 9, "heading": 2, "figure": 1.6, "items": 1, "table": 0.5, "wrapped": 0.4}, columns=(2, 2, 2, 3),
+    Family("report", {"paragraph": 6, "heading": 4.5, "table": 1.2, "items": 3, "figure": 1.5, "notes": 1.5, "fields": 0.3},
+           max_depth=4, share=1.6),
+    Family("handbook", {"paragraph": 8, "heading": 3.5, "figure": 2.2, "items": 1, "table": 0.5, "wrapped": 0.4}, columns=(2, 2, 2, 3),
            sizes=(8, 10.5), numbered=("none",)),
-    Family("article", {"paragraph": 9, "heading": 1.6, "figure": 0.7, "table": 0.6, "notes": 0.7, "bibliography": 0.6, "items": 0.4},
+    Family("article", {"paragraph": 8, "heading": 3, "figure": 1.2, "table": 0.6, "notes": 0.7, "bibliography": 0.6, "items": 0.4},
            columns=(2, 2, 1), sizes=(8, 10.5), serif_share=0.8, numbered=("decimal", "roman", "none"), max_depth=2),
-    Family("ledger", {"ledger": 8, "heading": 0.4, "paragraph": 0.3}, ("letter", "a4", "letter-wide"), sizes=(8, 9), numbered=("none",)),
+    Family("ledger", {"ledger": 8, "heading": 0.8, "paragraph": 0.5},
+           ("letter", "a4", "letter-wide"), sizes=(8, 9), numbered=("none",), share=0.5),
     Family("register", {"register": 8, "heading": 0.3, "paragraph": 0.3}, ("letter-wide", "a4-wide"), sizes=(8, 10), serif_share=0.2,
-           numbered=("none",)),
-    Family("guide", {"paragraph": 5, "heading": 2.2, "code": 2, "items": 2.5, "notes": 0.6, "definitions": 0.6, "table": 0.5}, max_depth=4),
+           numbered=("none",), share=0.5),
+    Family("guide", {"paragraph": 5, "heading": 4, "code": 3.5, "items": 3.5, "notes": 0.6, "definitions": 0.6, "table": 0.5},
+           max_depth=4, share=1.8),
     Family("letter", {"paragraph": 6, "lines": 1.2, "items": 0.7, "fields": 0.5}, sizes=(10, 12.5), numbered=("none",), running_heads=0.5),
     Family("form", {"fields": 6, "paragraph": 1.5, "heading": 1.5, "items": 1, "table": 1}, serif_share=0.25,
            numbered=("none", "decimal", "part")),
