@@ -1,6 +1,5 @@
 """The files a person takes away from a job: Markdown, JSON with boxes, HTML, ZIP and the report of the run."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
@@ -16,12 +15,11 @@ def _markdown(job: Job, path: Path) -> None:
 
 
 def _json(job: Job, path: Path) -> None:
-    document = document_json(job.lanes[0].store.results(), source=job.name)
-    path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    path.write_text(document_json(job.lanes[0].store.results(), source=job.name), encoding="utf-8")
 
 
 def _html(job: Job, path: Path) -> None:
-    path.write_text(document_html(job.lanes[0].store.results()), encoding="utf-8")
+    path.write_text(document_html(job.lanes[0].store.results(), title=job.name), encoding="utf-8")
 
 
 def _zip(job: Job, path: Path) -> None:

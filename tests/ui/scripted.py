@@ -39,15 +39,15 @@ def words_of_page(page_index: int, num_words: int = 40) -> list[str]:
 def runs_of(words: list[str]) -> tuple[Run, ...]:
     """Ten words a line."""
     return tuple(
-        Run(word, (40 + 70 * (i % 10), 60 + 30 * (i // 10), 100 + 70 * (i % 10), 80 + 30 * (i // 10)), 0.9, True, i // 10, i % 10)
+        Run(word, (20 + 35 * (i % 10), 30 + 15 * (i // 10), 50 + 35 * (i % 10), 40 + 15 * (i // 10)), 0.9, True, i // 10, i % 10)
         for i, word in enumerate(words)
     )
 
 
 def image_of(page_index: int) -> PageImage:
-    pixels = np.full((1000, 800, 3), 245, dtype=np.uint8)
-    pixels[60:80, 40:700] = 40
-    return PageImage(page_index, pixels, 100.0, 576.0, 720.0)
+    pixels = np.full((500, 400, 3), 245, dtype=np.uint8)
+    pixels[30:40, 20:350] = 40
+    return PageImage(page_index, pixels, 50.0, 576.0, 720.0)
 
 
 def telemetry(page_index: int, time_s: float, num_pages: int, *, is_full: bool = False) -> Telemetry:
