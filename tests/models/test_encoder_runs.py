@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ocr_app.models.embedded.reading_order import reading_blocks
 from ocr_app.models.embedded.rows import group_rows, row_order
-from ocr_app.models.embedded.runs import MAX_RUN_CHARACTERS, SPACE_PX, find_wide_gaps, run_edges, split_runs
+from ocr_app.models.embedded.runs import MAX_RUN_CHARACTERS, SPACE_PX, RunSpan, find_wide_gaps, run_edges, split_runs
 
 LINES = st.text(st.sampled_from("ab中é.- "), max_size=40)
 
@@ -101,3 +101,10 @@ def test_a_table_is_read_by_its_rows():
     cells = [(200.0 * column, 30.0 * row, 200.0 * column + 90, 30.0 * row + 24) for row in range(5) for column in range(4)]
     order = [index for block in reading_blocks(cells, 24.0) for row in block for index in row]
     assert order == list(range(20))
+
+
+def test_a_letter_placed_in_the_padding_behind_its_crop_still_has_an_edge():
+    spans = [RunSpan(0, 0, False), RunSpan(1, 1, False)]
+    for first, second in ((10.0, 31.0), (29.0, 35.0)):
+        edges = run_edges(spans, [first, second], np.ones(28))
+        assert all(0 <= left < right <= 28 for left, right in edges)

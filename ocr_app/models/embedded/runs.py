@@ -73,7 +73,8 @@ def run_edges(spans: Sequence[RunSpan], centres: Sequence[float], ink: np.ndarra
     is_empty = _is_empty(ink)
     edges = [[0.0, float(len(ink))] for _ in spans]
     for i in range(len(spans) - 1):
-        start, end = int(centres[spans[i].last]), int(centres[spans[i + 1].first]) + 1
+        start = min(int(centres[spans[i].last]), len(ink) - 1)  # the place of a last letter may lie in the padding
+        end = min(int(centres[spans[i + 1].first]) + 1, len(ink))
         seam = _seam(ink, start, end)
         edges[i][1], edges[i + 1][0] = _gap(is_empty, start, end) if spans[i].has_space_after else (seam, seam)
     if spans:
