@@ -13,6 +13,7 @@ from ocr_app.models.embedded import weights
 from ocr_app.models.embedded.encoder import VisualEncoder
 from ocr_app.models.embedded.recogniser import LINE_HEIGHT_PX, MAX_WIDTH_PX, LineRecogniser, ReadLine, cut_wide_crop
 from ocr_app.models.embedded.reuse import LineStore, crop_key, read_reusing
+from ocr_app.models.embedded.rows import group_rows
 from ocr_app.models.embedded.upright import skew_degrees, straighten_page, turn_page
 from ocr_app.types import EncodedPage, PageImage
 
@@ -54,12 +55,8 @@ def recogniser() -> LineRecogniser:
 
 def rows_of(encoded: EncodedPage) -> str:
     """The text by rows: lines that stand side by side are one row."""
-    text = ""
-    for line in encoded.lines:
-        is_new_row = not text or line.box[1] > bottom - 8  # noqa: F821
-        text += ("\n" if text and is_new_row else " " if text else "") + encoded.line_text(line)
-        bottom = line.box[3]  # noqa: F841
-    return text
+    rows = group_rows([line.box for line in encoded.lines])
+    return "\n".join(" ".join(encoded.line_text(encoded.lines[index]) for index in row) for row in rows)
 
 
 def test_text_of_a_printed_paragraph_is_exact(encoded: EncodedPage):
