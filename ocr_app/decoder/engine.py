@@ -126,11 +126,15 @@ class Engine:
 
     @torch.inference_mode()
     def write_reference(self, sequence: Sequence, page_index: int, keys: Row[Tensor], values: Row[Tensor]) -> None:
-        """Enter a page whose KV is known: one tensor (T, Hkv, D) per layer for keys and for values."""
+        """Enter a page whose KV is known: one tensor (T, Hkv, D) per layer for keys and for values.
+
+        Fewer tensors than layers write the first layers only and leave the rest of the blocks as they are: the page takes the same blocks.
+        """
         self._open_page(sequence, page_index, keys[0].shape[0])
         block_ids = self._enter_page(sequence, page_index, keys[0].shape[0])
-        for layer in range(self.spec.num_layers if len(block_ids) else 0):
-            self._write_layer(layer, block_ids, keys[layer], values[layer])
+        if len(block_ids):
+            for layer, (layer_keys, layer_values) in enumerate(zip(keys, values, strict=True)):
+                self._write_layer(layer, block_ids, layer_keys, layer_values)
 
     @torch.inference_mode()
     def decode_step(self, sequences: list[Sequence], tokens: list[list[int]]) -> list[Tensor]:

@@ -8,6 +8,7 @@ from torch import Tensor
 from ocr_app.config import ROUTING_NAMES
 from ocr_app.decoder.attention import explicit_attention
 from ocr_app.decoder.engine import Engine
+from ocr_app.decoder.oracle import Oracle
 from ocr_app.models.toy import ToyModel, ToyState, toy_spec
 
 
@@ -25,8 +26,7 @@ def full_logits(long_script: Script) -> Tensor:
     return read_with_engine(long_script, small(), mode="full")
 
 
-@pytest.mark.parametrize("routing", ROUTING_NAMES)
-@pytest.mark.parametrize("has_router", [False, True])
+@pytest.mark.parametrize(("routing", "has_router"), [*((name, False) for name in ROUTING_NAMES), ("dash", True)])
 def test_sparse_without_limits_equals_full(routing: str, has_router: bool, long_script: Script, full_logits: Tensor):
     model = ToyModel(toy_spec(), has_router=has_router)
     assert_close(read_with_engine(long_script, small(**UNLIMITED, routing=routing), model), full_logits)
@@ -66,8 +66,6 @@ def test_windows_around_block_edges_equal_the_oracle(window: int):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_decode_after_random_eviction_equals_the_oracle(seed: int):
-    from ocr_app.decoder.oracle import Oracle
-
     model, config, script = ToyModel(toy_spec(), has_router=True), small(chunk_pages=4), Script.draw([37, 40, 45], 8, seed)
     oracle, oracle_state, random = Oracle(model, config, "sparse"), ToyState(), torch.Generator().manual_seed(seed)
     with Engine(model, config) as engine:
@@ -159,10 +157,9 @@ def test_permuted_block_ids_change_nothing(long_script: Script):
         assert torch.equal(Reader(engine, long_script).read(), expected)
 
 
-@pytest.mark.parametrize("backend", ["gather", "dense"])
-def test_backends_agree(backend: str, long_script: Script):
-    config = small(chunk_pages=3)
-    assert_close(read_with_engine(long_script, config, backend=backend), read_with_engine(long_script, config, backend="gather"))
+def test_backends_agree():
+    script, config = Script.draw([61, 64, 70, 55], 25), small(chunk_pages=3)
+    assert_close(read_with_engine(script, config, backend="dense"), read_with_engine(script, config, backend="gather"))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8"])

@@ -113,9 +113,9 @@ def test_output_has_one_section_per_page_whatever_the_logits():
         assert all(PAGE not in page for page in request.output)
 
 
-def test_cancelling_one_at_every_step_changes_nothing_for_the_others():
+def test_cancelling_one_changes_nothing_for_the_others():
     expected = [run_alone(seed, 2) for seed in range(3)]
-    for cancel_after in range(0, 24):
+    for cancel_after in range(0, 24, 3):
         with Engine(ToyModel(toy_spec(), has_router=True), small()) as engine:
             scheduler = Scheduler(engine, GUARD)
             requests = [submit(scheduler, seed, 2) for seed in range(3)]

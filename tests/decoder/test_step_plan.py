@@ -61,15 +61,15 @@ def test_a_step_reads_every_forced_block_and_its_budget_of_others(routing: str, 
 def test_shapes_stay_constant_while_pages_and_text_go_on():
     """Once the page window is full, every step of every page reads tables of one shape."""
     with WatchingEngine(ToyModel(toy_spec(), has_router=True), small(page_window=4)) as engine:
-        reader = Reader(engine, Script.draw([50] * 12, 20))
-        for page_index in range(12):
-            if page_index == 6:
+        reader = Reader(engine, Script.draw([50] * 9, 10))
+        for page_index in range(9):
+            if page_index == 6:  # the page window is full, and the text window
                 engine.seen.clear()
             reader.open_page(page_index)
             for token in reader.script.tokens[page_index]:
                 reader.step(token)
     shapes = {(tuple(block_ids.shape), tuple(bias.shape)) for block_ids, bias in engine.seen}
-    assert len(engine.seen) == 6 * 20 * 2
+    assert len(engine.seen) == 3 * 10 * 2
     assert shapes == {((1, 7 + 7 + 3 + 3), (1, 1, 20 * 8))}
 
 
