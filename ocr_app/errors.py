@@ -114,3 +114,10 @@ class OutputError(OCRError):
 
     http_status = 500
     exit_code = 15
+
+
+class BrowserMissingError(OCRError):
+    """Training pages of HTML were asked for, and there is no browser to print them."""
+
+    http_status = 503
+    exit_code = 16
