@@ -141,10 +141,12 @@ def _characters(page: "pymupdf.Page") -> Iterator[tuple[int, str, tuple[float, f
     """Unit number, character and box of everything visible on a page, in drawing order."""
     for block in page.get_text("rawdict", flags=0)["blocks"]:
         for line in block["lines"]:
+            last = line["spans"][-1]["chars"][-1] if line["spans"] else None
             for span in line["spans"]:
                 red, green, blue = span["color"] >> 16, span["color"] >> 8 & 255, span["color"] & 255
                 for char in span["chars"]:
-                    if not char["c"].isspace():
+                    is_unseen = char["c"] == "\u00ad" and char is not last  # browsers leave in what they did not divide at
+                    if not (char["c"].isspace() or is_unseen):
                         yield red | green << 8 | blue << 16, char["c"], char["bbox"]
 
 

@@ -137,10 +137,11 @@ def draw_units(pixels: np.ndarray, page: PageTruth, dpi: int) -> np.ndarray:
     return pixels
 
 
-def main() -> None:
+def peek(generate: Callable[..., LaidOutDocument], description: str) -> None:
+    """Command line: draw the pages of one generated document, with their truth marked."""
     import cv2
 
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--split", choices=("train", "held_out"), default="train")
     parser.add_argument("--language", choices=tuple(LANGUAGES))
@@ -148,7 +149,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    document = generate_document(arguments.seed, split=arguments.split, language=arguments.language)
+    document = generate(arguments.seed, split=arguments.split, language=arguments.language)
     for page, pixels in zip(document.pages, render_pages(document.pdf, arguments.dpi), strict=True):
         name = f"{arguments.seed:04}-{page.page_index + 1}"
         drawn = draw_units(pixels, page, arguments.dpi)
@@ -159,4 +160,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    peek(generate_document, (__doc__ or "").splitlines()[0])
