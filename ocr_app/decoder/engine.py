@@ -92,7 +92,7 @@ class Engine:
     def remove(self, sequence: Sequence) -> None:
         """Let a document leave, finished or not: all its blocks go back to the pool. Removing twice does nothing."""
         if self.sequences.pop(sequence.id, None) is not None:
-            self._settle()
+            sequence.num_open_tokens = 0  # what its last step observed no longer counts
             sequence.blocks.release()
             sequence.status = SequenceStatus.REMOVED
             self._plan = None
@@ -101,10 +101,9 @@ class Engine:
     def prefill(self, sequence: Sequence, page_index: int, page: Any, *, reuse_key: Hashable | None = None) -> Tensor | None:
         """Compute the KV of a page and make it the current one. Pages come in rising order, each once.
 
-        Returns the last hidden state (1, T, W) of its reference tokens, None when the page was taken over.
-
-        With `reuse_key` (a hash of the page's content) an identical page that is whole in memory at the same page index is taken over
-        without computing or copying, if the model's page KV is independent; then there is no hidden state to return.
+        Returns the last hidden state (1, T, W) of its reference tokens. With `reuse_key` (a hash of the page's content) an identical page
+        that is whole in memory at the same page index is taken over without computing or copying, if the model's page KV is independent;
+        then there is no hidden state, and None is returned. On an error the page was not entered.
         """
         if reuse_key is not None and self._take_over(sequence, page_index, reuse_key):
             return None
@@ -112,16 +111,14 @@ class Engine:
         self._open_page(sequence, page_index, hidden.shape[1])
         earlier = self._earlier_reference(sequence)
         block_ids = self._enter_page(sequence, page_index, hidden.shape[1])
-        for layer in range(self.spec.num_layers if len(block_ids) else 0):  # a blank page has nothing to compute
-            queries, keys, values = self.model.project(layer, hidden, positions)
-            self._write_layer(layer, block_ids, keys[0].transpose(0, 1), values[0].transpose(0, 1))
-            before = (*self.store.gather(layer, earlier[0], queries.dtype), earlier[1]) if earlier else None
-            attended = attend_page(queries, keys, values, is_causal=self.model.reference_is_causal, before=before)
-            hidden = self.model.finish_layer(layer, hidden, attended)
+        try:
+            hidden = self._prefill_layers(hidden, positions, block_ids, earlier)
+        except BaseException:
+            self._discard_page(sequence, page_index)
+            raise
         sequence.num_prefills += 1
         if reuse_key is not None:
             self._reusable[reuse_key, page_index] = (sequence.id, len(block_ids))
-        return hidden
         return hidden
 
     @torch.inference_mode()
@@ -154,7 +151,10 @@ class Engine:
         return [logits[row, : len(drafted)] for row, drafted in enumerate(tokens)]
 
     def rollback(self, sequence: Sequence, num_tokens: int) -> None:
-        """Drop the last tokens of the last step: a draft that was rejected. Blocks left empty go back to the pool."""
+        """Drop the last tokens of the last step: a draft that was rejected. Call it before the next step or prefill.
+
+        Blocks left empty go back to the pool.
+        """
         assert 0 <= num_tokens <= sequence.num_open_tokens, f"the last step has {sequence.num_open_tokens} tokens, not {num_tokens}"
         sequence.num_open_tokens -= num_tokens
         sequence.blocks.rollback_text(num_tokens)
@@ -272,6 +272,23 @@ class Engine:
         self.num_steps += 1
         for row, sequence in enumerate(sequences):
             sequence.attended = (attended, row)
+
+    def _prefill_layers(self, hidden: Tensor, positions: Tensor, block_ids: Tensor, earlier: tuple[Tensor, Tensor] | None) -> Tensor:
+        """Run a page's reference tokens through all layers and write their keys and values."""
+        for layer in range(self.spec.num_layers if len(block_ids) else 0):  # a blank page has nothing to compute
+            queries, keys, values = self.model.project(layer, hidden, positions)
+            self._write_layer(layer, block_ids, keys[0].transpose(0, 1), values[0].transpose(0, 1))
+            before = (*self.store.gather(layer, earlier[0], queries.dtype), earlier[1]) if earlier else None
+            attended = attend_page(queries, keys, values, is_causal=self.model.reference_is_causal, before=before)
+            hidden = self.model.finish_layer(layer, hidden, attended)
+        return hidden
+
+    def _discard_page(self, sequence: Sequence, page_index: int) -> None:
+        """Undo `_enter_page`: half a page must never be read."""
+        sequence.blocks.drop_blocks(page_index, set(sequence.pages[page_index].block_ids))
+        sequence.chunk.pop()
+        sequence.page_tokens.pop()
+        sequence.status = SequenceStatus.WAITING
 
     @torch.inference_mode()
     def _settle(self) -> None:

@@ -216,6 +216,46 @@ def test_a_failed_step_appends_nothing(failure: float | BaseException):
     assert torch.equal(torch.cat(logits), expected)
 
 
+class FailingPrefill(ToyModel):
+    """Fails in the last layer of page 1, the first time."""
+
+    has_failed = False
+
+    def finish_layer(self, layer: int, hidden: Tensor, attended: Tensor) -> Tensor:
+        if layer == 1 and hidden.shape[1] == 27 and not self.has_failed:
+            self.has_failed = True
+            raise RuntimeError("device lost")
+        return super().finish_layer(layer, hidden, attended)
+
+
+def test_a_failed_prefill_enters_no_page_and_can_be_tried_again():
+    script = Script.draw([30, 27], 6)
+    expected = read_with_engine(script, small())
+    with Engine(FailingPrefill(toy_spec()), small()) as engine:
+        reader = Reader(engine, script)
+        reader.open_page(0)
+        logits = [reader.step(token) for token in script.tokens[0]]
+        with pytest.raises(RuntimeError, match="device lost"):
+            reader.open_page(1)
+        engine.check_integrity()
+        assert list(reader.resident) == [0]
+        reader.open_page(1)
+        logits += [reader.step(token) for token in script.tokens[1]]
+    assert torch.equal(torch.cat(logits), expected)
+
+
+def test_a_document_may_leave_before_a_neighbours_draft_is_rolled_back():
+    with Engine(ToyModel(toy_spec()), small()) as engine:
+        first, second = (Reader(engine, Script.draw([30], 0)) for _ in range(2))
+        first.open_page(0)
+        second.open_page(0)
+        engine.decode_step([first.sequence, second.sequence], [[1, 2, 3], [4, 5, 6]])
+        engine.remove(first.sequence)
+        engine.rollback(second.sequence, 2)
+        assert engine.decode_step([second.sequence], [[7]])[0].isfinite().all()
+        engine.check_integrity()
+
+
 def test_non_finite_logits_name_dtype_and_step():
     with Engine(CountingModel(fail_at_step=4), small(), dtype="float16") as engine:
         reader = Reader(engine, Script.draw([30], 20))
