@@ -129,7 +129,8 @@ class HtmlWriter:
 
     def _margin_boxes(self, side: str, edge: str, head: RunningHead, parts: tuple[str, ...]) -> str:
         s = self.style
-        rule = f"border-{'bottom' if edge == 'top' else 'top'}: 0.5pt solid black;" if head.rule else ""
+        inner, outer = ("bottom", "top") if edge == "top" else ("top", "bottom")
+        rule = f"margin-{inner}: 8pt; padding-{outer}: 14pt; " + (f"border-{inner}: 0.5pt solid black;" if head.rule else "")
         letters = (
             f"font: {'italic' if head.italic else 'normal'} {'bold' if head.bold else 'normal'} {s.size * head.scale:.2f}pt "
             f"{fonts(s, s.body_font)}; white-space: pre-line; vertical-align: {self.look.head_place}; {rule}"
