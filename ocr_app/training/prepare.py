@@ -17,15 +17,17 @@ from tqdm import tqdm
 from ocr_app.config import EncoderConfig
 from ocr_app.training.dataset import save_documents
 from ocr_app.training.degrade import degrade
-from ocr_app.training.typesetting import generate_document
+from ocr_app.training.html_typesetting import generate_html_document
 from ocr_app.training.seen import FrameBank, PageSample, seen_by_encoding, seen_by_simulation
 from ocr_app.training.truth import LaidOutDocument, PageTruth
+from ocr_app.training.typesetting import generate_document
 from ocr_app.types import EncodedPage, PageImage
 
 DPI_CHOICES = (100, 120, 150, 150, 150, 200)
 MAX_RUNS = 900  # a longer page does not fit a training step
 FIRST_SIMULATED_SEED = 1_000_000
-TABLE_STYLES = ("register", "ledger")  # their pages are the longest; more of them would crowd out the rest
+FIRST_HTML_SEED = 2_000_000
+TABLE_STYLES = ("register", "ledger", "html-register", "html-ledger")  # their pages are the longest; more of them would crowd out the rest
 
 
 class Scanner:
@@ -70,7 +72,8 @@ def scan_documents(seeds: range, split: str, bank: FrameBank | None, threads: in
 
 def simulate_document(seed: int, split: str, bank: FrameBank) -> list[PageSample]:
     rng = random.Random(seed)
-    document = generate_document(seed, split=split)
+    generate = generate_html_document if seed >= FIRST_HTML_SEED else generate_document
+    document = generate(seed, split=split)
     truths = document.pages[:2] if document.style in TABLE_STYLES else document.pages
     pages = [seen_by_simulation(truth, bank, rng) for truth in truths]
     return [page for page in pages if page is not None and len(page.positions) <= MAX_RUNS]
@@ -94,6 +97,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("out", type=Path)
     parser.add_argument("--encoded", type=int, default=60, help="documents that are drawn, degraded and really encoded")
     parser.add_argument("--simulated", type=int, default=800, help="documents whose encoding is simulated from their truth")
+    parser.add_argument("--html", type=int, default=0, help="simulated documents that a browser lays out, beside those")
     parser.add_argument("--split", choices=("train", "held_out"), default="train")
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
@@ -103,7 +107,8 @@ def main(argv: list[str] | None = None) -> int:
     seeds = range(args.first_seed, args.first_seed + args.encoded)
     documents = list(tqdm(scan_documents(seeds, args.split, bank, args.processes), total=len(seeds), desc="encoding", file=sys.stderr))
     first = FIRST_SIMULATED_SEED + args.first_seed
-    jobs = [(seed, args.split) for seed in range(first, first + args.simulated)]
+    first_html = FIRST_HTML_SEED + args.first_seed
+    jobs = [(seed, args.split) for seed in (*range(first, first + args.simulated), *range(first_html, first_html + args.html))]
     with ProcessPoolExecutor(args.processes, get_context("spawn"), _start_worker, (bank,)) as pool:
         simulated = pool.map(_simulate_in_worker, jobs, chunksize=4)
         documents += [pages for pages in tqdm(simulated, total=len(jobs), desc="simulating", file=sys.stderr) if pages]
