@@ -132,7 +132,7 @@ def style_sheet(style: Style, look: HtmlLook) -> str:
 @page :first {{ counter-set: page {s.first_page} }}
 * {{ print-color-adjust: exact; box-sizing: border-box }}
 html, body {{ margin: 0; padding: 0 }}
-body {{ font: {s.size}pt {fonts(s, s.body_font)}; line-height: {0.7 + s.leading:.2f}; text-align: {_align(s)};
+body {{ font: {s.size}pt {fonts(s, s.body_font)}; line-height: {_line_height(s):.2f}; text-align: {_align(s)};
   hyphenate-character: "-"; orphans: 2; widows: 2 }}
 main {{ columns: {s.columns}; column-gap: {s.column_gap:.1f}pt; column-rule: {"0.4pt solid black" if s.column_rule else "none"} }}
 p, .item, .field, pre, blockquote, figure, .toc, dl {{ margin: {s.paragraph_gap:.2f}em 0 }}
@@ -174,6 +174,11 @@ p.caption.above {{ break-after: avoid }} p.caption.below {{ break-before: avoid 
 
 def _align(style: Style) -> str:
     return "justify" if style.justify else "left"
+
+
+def _line_height(style: Style) -> float:
+    """Never so tight that descenders leave their line: at the foot of a page the browser would print them again on the next page."""
+    return 0.85 + 0.9 * style.leading
 
 
 def _heading_css(style: Style, look: HtmlLook, level: int) -> str:
