@@ -192,7 +192,7 @@ class Engine:
         for sequence, row in zip(sequences, tokens, strict=True):
             assert 1 <= len(row) <= MAX_DRAFT_TOKENS, f"{len(row)} tokens in one step; 1 to {MAX_DRAFT_TOKENS} are allowed"
             sequence.blocks.slide_text(self._window(sequence))
-            self._grow(sequence, sequence.blocks.text.num_missing_blocks(len(row)))
+            self._grow(sequence, num_text_blocks=sequence.blocks.text.num_missing_blocks(len(row)))
             sequence.blocks.reserve_text(len(row))
         width = max(len(row) for row in tokens)
         slots, positions = [], []
@@ -317,7 +317,7 @@ class Engine:
     def _enter_page(self, sequence: Sequence, page_index: int, num_tokens: int) -> Tensor:
         """Take the blocks of a new page, for which there is room, and make it current; returns its block ids."""
         count = ceil_div(num_tokens, self.sparsity.block_size)
-        self._grow(sequence, count)
+        self._grow(sequence, num_page_blocks=count)
         self.pool.require(count + (0 if self._may_grow else self._text_blocks_to_come()))
         page = sequence.blocks.add_page(page_index, num_tokens)
         block_ids = torch.tensor(page.block_ids, dtype=torch.int64, device=self.store.device)
@@ -357,13 +357,14 @@ class Engine:
         heads = self.model.router_heads
         self.store.write_page(layer, block_ids, keys, values, None if heads is None else heads[layer])
 
-    def _grow(self, sequence: Sequence, num_blocks: int) -> None:
-        """Enlarge pool and store before `num_blocks` are taken: to the need in sparse mode, ahead of it where nothing is evicted."""
-        missing = num_blocks - self.pool.num_free_blocks
+    def _grow(self, sequence: Sequence, *, num_page_blocks: int = 0, num_text_blocks: int = 0) -> None:
+        """Enlarge pool and store before blocks are taken: to the need in sparse mode, ahead of it where nothing is evicted."""
+        missing = num_page_blocks + num_text_blocks - self.pool.num_free_blocks
         if missing <= 0 or not self._may_grow:
             return
-        if sequence.mode == "sparse":
-            total = self.pool.num_blocks + missing + text_reserve_blocks(self.sparsity) - len(sequence.blocks.text.block_ids)
+        if sequence.mode == "sparse":  # the need: the page, and all the text that the window may come to hold
+            num_text_blocks = max(text_reserve_blocks(self.sparsity) - len(sequence.blocks.text.block_ids), num_text_blocks)
+            total = self.pool.num_blocks - self.pool.num_free_blocks + num_page_blocks + num_text_blocks
         else:
             total = max(self.pool.num_blocks + missing, self.pool.num_blocks * 5 // 4)
         self.pool.grow(total)
