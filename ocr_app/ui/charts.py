@@ -72,6 +72,10 @@ def memory_figure(curves: Sequence[Curve], labels: Sequence[str], words: ChartWo
     return _figure(traces, layout, words)
 
 
+def empty_figure() -> go.Figure:
+    return go.Figure({"data": [], "layout": _layout("", height=170)}, _validate=False)
+
+
 def _figure(traces: list[dict[str, Any]], layout: dict[str, Any], words: ChartWords) -> go.Figure:
     if traces and all(value is None for trace in traces for value in trace["y"]):
         place = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False}

@@ -12,6 +12,7 @@ import gradio as gr
 
 from ocr_app.config import ENCODER_QUALITIES, KV_DTYPES, AppConfig
 from ocr_app.models.base import READERS
+from ocr_app.ui.charts import empty_figure
 from ocr_app.ui.compare import Order
 from ocr_app.ui.exports import EXPORTS
 from ocr_app.ui.settings import PRESETS, Choices
@@ -214,9 +215,10 @@ def _said(name: str) -> dict[str, Any]:
 def _instruments(labels: Labels) -> dict[str, Any]:
     axis_choices, axis_keys = _choices(("x_time", "time"), ("x_pages", "pages"))
     _markup("instruments")
-    kv_chart = gr.Plot(show_label=False, elem_id="ls-kv-chart", elem_classes="ls-plot")
+    # an empty chart makes the browser load the chart library while the person chooses a file
+    kv_chart = gr.Plot(empty_figure(), show_label=False, elem_id="ls-kv-chart", elem_classes="ls-plot")
     _markup("tiles")
-    memory_chart = gr.Plot(show_label=False, elem_id="ls-memory-chart", elem_classes="ls-plot")
+    memory_chart = gr.Plot(empty_figure(), show_label=False, elem_id="ls-memory-chart", elem_classes="ls-plot")
     axis = gr.Radio(axis_choices, value="time", label=I18N("x_axis"), elem_id="ls-axis")
     with gr.Row(elem_id="ls-downloads"):
         downloads = {

@@ -111,7 +111,7 @@ def open_page(browser: Any, app_url: str) -> Iterator[Callable[..., Any]]:
         context = browser.new_context(**{"viewport": {"width": 1440, "height": 950}, "accept_downloads": True, **options})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(150_000)  # a busy machine parses the chart library for half a minute
         page.on("request", lambda request: None if request.url.startswith((app_url, "data:", "blob:")) else outside.append(request.url))
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("dialog", lambda dialog: (errors.append(f"dialog: {dialog.message}"), dialog.dismiss()))
