@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ocr_app.models.embedded.grammar import Structure
 from ocr_app.training.batches import Document
 from ocr_app.training.seen import PageSample
 
@@ -66,7 +67,7 @@ class BatchPlan:
 def plan_batches(documents: Sequence[Document], plan: BatchPlan, rng: random.Random) -> Iterator[list[Document]]:
     """Endless: documents cut to 1 to 3 consecutive pages, grouped by page count and length so that little is padding."""
     while True:
-        stretches = [stretch for document in documents for stretch in _stretches(document, rng)]
+        stretches = [stretch for document in documents for stretch in _stretches(document, rng) if rng.random() < _share_drawn(stretch)]
         rng.shuffle(stretches)
         pools: dict[int, list[Document]] = {}
         for stretch in stretches:
@@ -74,6 +75,13 @@ def plan_batches(documents: Sequence[Document], plan: BatchPlan, rng: random.Ran
         batches = [batch for pool in pools.values() for batch in _group(pool, plan)]
         rng.shuffle(batches)
         yield from batches
+
+
+def _share_drawn(stretch: Document) -> float:
+    """Stretches that are mostly table are drawn half as often: they are long, and alike."""
+    tokens = np.concatenate([page.tokens for page in stretch])
+    num_cells = int((tokens == Structure.CELL).sum())
+    return 0.5 if num_cells > 60 * len(stretch) else 1.0
 
 
 def _stretches(document: Document, rng: random.Random) -> Iterator[Document]:

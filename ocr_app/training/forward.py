@@ -66,11 +66,14 @@ def forward(model: PointerReader, batch: Batch, sight: Sight) -> Tensor:
     return _legal_logits(model, batch, text, keys)
 
 
-def loss_of(logits: Tensor, batch: Batch, structure_weight: float = 1.0) -> Tensor:
-    """Mean cross-entropy over written tokens; structure tokens may count for more."""
-    losses = F.cross_entropy(logits.flatten(0, 1).float(), batch.targets.flatten(), ignore_index=IGNORED, reduction="none")
-    is_structure = (batch.targets.flatten() < NUM_STRUCTURE_TOKENS).float()
-    weights = (batch.targets.flatten() != IGNORED).float() * (1 + (structure_weight - 1) * is_structure)
+def loss_of(logits: Tensor, batch: Batch, structure_weights: Tensor | None = None) -> Tensor:
+    """Mean cross-entropy over written tokens; structure tokens may count for more, by `structure_weights` (NUM_STRUCTURE_TOKENS,)."""
+    targets = batch.targets.flatten()
+    losses = F.cross_entropy(logits.flatten(0, 1).float(), targets, ignore_index=IGNORED, reduction="none")
+    weights = (targets != IGNORED).float()
+    if structure_weights is not None:
+        is_structure = (targets >= 0) & (targets < NUM_STRUCTURE_TOKENS)
+        weights = torch.where(is_structure, structure_weights[targets.clamp(0, NUM_STRUCTURE_TOKENS - 1)], weights)
     return (losses * weights).sum() / weights.sum()
 
 

@@ -19,7 +19,7 @@ from ocr_app.training.dataset import save_documents
 from ocr_app.training.degrade import degrade
 from ocr_app.training.html_typesetting import generate_html_document
 from ocr_app.training.seen import FrameBank, PageSample, seen_by_encoding, seen_by_simulation
-from ocr_app.training.truth import LaidOutDocument, PageTruth
+from ocr_app.training.truth import LaidOutDocument, PageTruth, TraceError
 from ocr_app.training.typesetting import generate_document
 from ocr_app.types import EncodedPage, PageImage
 
@@ -88,8 +88,13 @@ def _start_worker(bank: FrameBank) -> None:
 
 
 def _simulate_in_worker(job: tuple[int, str]) -> list[PageSample]:
+    """A document that cannot be laid out faithfully in any of its tries is left out, and said so."""
     assert _bank is not None
-    return simulate_document(*job, _bank)
+    try:
+        return simulate_document(*job, _bank)
+    except TraceError as error:
+        print(f"document {job[0]} is left out: {error}", file=sys.stderr)
+        return []
 
 
 def main(argv: list[str] | None = None) -> int:
