@@ -21,8 +21,13 @@ Attend = Callable[[Tensor, KVStore, int, Tensor, Tensor], Tensor]
 
 
 def gather_attention(queries: Tensor, store: KVStore, layer: int, block_ids: Tensor, bias: Tensor) -> Tensor:
+    """Query heads that share a KV head become rows of one query, so that its keys are read once and not once per head."""
     keys, values = store.gather(layer, block_ids, queries.dtype)
-    return scaled_dot_product_attention(queries, keys, values, attn_mask=bias.unsqueeze(1), enable_gqa=queries.shape[1] != keys.shape[1])
+    num_kv_heads, num_tokens = keys.shape[1], queries.shape[2]
+    rows = queries.unflatten(1, (num_kv_heads, -1)).flatten(2, 3)  # (B, Hkv, H / Hkv * T, D)
+    row_bias = bias.repeat(1, rows.shape[2] // num_tokens, 1).unsqueeze(1)
+    attended = scaled_dot_product_attention(rows, keys, values, attn_mask=row_bias)
+    return attended.unflatten(2, (-1, num_tokens)).flatten(1, 2)
 
 
 def dense_attention(queries: Tensor, store: KVStore, layer: int, block_ids: Tensor, bias: Tensor) -> Tensor:
