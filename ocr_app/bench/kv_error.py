@@ -19,9 +19,9 @@ NARROW_DTYPES = ("float16", "bfloat16", "int8")
 Layer = tuple[Tensor, Tensor, Tensor]  # queries (1, H, T, D), keys and values (1, Hkv, L, D), all float32
 
 
-def error_table(spec: KVSpec, seed: int) -> list[list[Any]]:
+def error_table(spec: KVSpec, seed: int, weight_path: str | None) -> list[list[Any]]:
     """Rows of source, dtype, relative error of the attention output, and its greatest in one layer."""
-    sources = [("random", [random_layer(spec, seed)]), ("trained reader, bundled sample", list(reader_layers()))]
+    sources = [("random", [random_layer(spec, seed)]), ("trained reader, bundled sample", list(reader_layers(weight_path)))]
     return [[name, dtype, *_figures(layers, dtype)] for name, layers in sources for dtype in NARROW_DTYPES]
 
 
@@ -38,26 +38,29 @@ def random_layer(spec: KVSpec, seed: int) -> Layer:
     return queries, keys, values
 
 
-def reader_layers() -> Iterator[Layer]:
-    """Queries, keys and values of the first page of the bundled sample, layer by layer; nothing where there are no trained weights."""
+def reader_layers(weight_path: str | None) -> Iterator[Layer]:
+    """Queries, keys and values of the first page of the bundled sample, layer by layer; nothing where there are no weights."""
     from ocr_app.document.loader import open_document
     from ocr_app.models.embedded.checkpoint import load_reader
     from ocr_app.models.embedded.encoder import VisualEncoder
+    from ocr_app.models.embedded.state import PageState
     from ocr_app.models.embedded.visual import visual_page
 
     config = AppConfig()
     try:
-        model = load_reader(config.reader.weight_path)
+        model = load_reader(weight_path)
     except ModelMissingError:
         return
     with open_document(REPOSITORY / "assets" / "sample.pdf", LoaderConfig(), pages="1") as document:
-        page = visual_page(VisualEncoder(config.encoder).encode(next(iter(document.pages()))))
-    yield from _page_layers(model, page)
+        encoded = VisualEncoder(config.encoder).encode(next(iter(document.pages())))
+    page = visual_page(encoded)
+    state = PageState(page, [run.text for run in encoded.runs], 0.0, may_continue=False)
+    yield from _page_layers(model, state, page)
 
 
 @torch.inference_mode()
-def _page_layers(model: DecoderModel, page: Any) -> Iterator[Layer]:
-    hidden, positions = model.embed_reference(None, page)
+def _page_layers(model: DecoderModel, state: Any, page: Any) -> Iterator[Layer]:
+    hidden, positions = model.embed_reference(state, page)
     for layer in range(model.kv_spec.num_layers):
         queries, keys, values = model.project(layer, hidden, positions)
         yield queries, keys, values

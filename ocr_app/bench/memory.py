@@ -46,7 +46,7 @@ def main(argv: list[str]) -> int:
     full = [reading for shape in _shapes(options) for reading in measure_full(options, shape)]
     rows += [_full_row(reading) for reading in full]
     print(markdown_table(COLUMNS, rows), end="\n\n")
-    errors = error_table(_spec(options, options.dtypes[0]), options.seed)
+    errors = error_table(_spec(options, options.dtypes[0]), options.seed, options.weights)
     print(markdown_table(ERROR_COLUMNS, errors))
     result = {
         "command": "python -m ocr_app bench memory",
@@ -168,5 +168,6 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--cap-gb", type=float, default=PUBLISHED_SPARSE_BYTES / GB, help="also run with the whole pool under this; 0: do not"
     )
+    parser.add_argument("--weights", metavar="FILE", help="of the reader whose keys are quantised; the shipped ones by default")
     add_run_options(parser)
     return parser.parse_args(argv)
