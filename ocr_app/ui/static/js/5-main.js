@@ -143,8 +143,10 @@ async function copyAll() {
 function connect() {
   state.lanes = findAll(".ls-lane").map((root, index) => new Lane(root, index));
   const on = (selector, event, action) => find(selector).addEventListener(event, action);
-  let timer = null;
-  const later = (action, delay) => () => { clearTimeout(timer); timer = setTimeout(action, delay); };
+  const later = (action, delay) => {
+    let timer = null;
+    return () => { clearTimeout(timer); timer = setTimeout(action, delay); };
+  };
   on("#ls-cancel", "click", () => trigger("cancel"));
   on("#ls-copy", "click", copyAll);
   on("#ls-search", "input", later(() => search(find("#ls-search").value), 250));
