@@ -105,11 +105,11 @@ def medians_in_turn(works: list[Callable[[], object]], rounds: int, device: str,
     return [median(column) for column in zip(*times, strict=True)]
 
 
-def copy_bytes_per_s(device: str, num_bytes: int = 1 << 28) -> float:
+def copy_bytes_per_s(device: str, num_bytes: int) -> float:
     """Bytes copied in a second, each read once and written once, by the same library, threads and device as the steps."""
     source = torch.ones(num_bytes // 4, device=device)
     target = torch.empty_like(source)
-    return num_bytes / medians_in_turn([lambda: target.copy_(source)], 5, device)[0]
+    return source.nbytes / medians_in_turn([lambda: target.copy_(source)], 5, device)[0]
 
 
 def _wait(device: str) -> None:

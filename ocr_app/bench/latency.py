@@ -74,7 +74,7 @@ class StepTime:
 def main(argv: list[str]) -> int:
     options = _parse(argv)
     device = start_run(options)
-    copy_rate = copy_bytes_per_s(options.device)
+    copy_rate = copy_bytes_per_s(options.device, options.copy_mb * 10**6)
     print(f"copying: {copy_rate / GB:.1f} GB/s read and written ({device})\n")
     runs = {name: measure(options, SHAPES[name]) for name in options.shapes}
     rows = [_row(name, each, run["steps"], copy_rate) for name, run in runs.items() for each in run["steps"]]
@@ -197,6 +197,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=31, help="steps of each sparse document (default: 31)")
     parser.add_argument("--full-rounds", type=int, default=7, help="steps of full attention at each count (default: 7)")
     parser.add_argument("--full-limit-gb", type=float, default=5.0, help="memory for full attention, in 10^9 bytes (default: 5)")
+    parser.add_argument("--copy-mb", type=int, default=256, help="buffer for the rate of copying, more than the caches hold (default: 256)")
     parser.add_argument("--dtype", default="float32", choices=("float32", "float16", "bfloat16"))
     add_run_options(parser)
     return parser.parse_args(argv)
