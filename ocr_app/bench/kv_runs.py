@@ -1,10 +1,11 @@
 """What the KV benches share: options, an engine around a toy decoder, pages of random KV, timing. Knows nothing of what is measured."""
 
 import argparse
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Self
 
 import torch
@@ -88,28 +89,42 @@ def step(engine: Engine, sequences: list[Sequence]) -> None:
         sequence.state.accept(TOKEN)
 
 
-def timed(work: Callable[[], object], device: str) -> float:
-    """Seconds of one call, the device waited for at both ends."""
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds by the clock, and of all processors: on a busy machine only the second says what the work itself takes."""
+
+    wall_s: float
+    cpu_s: float
+
+
+def timed(work: Callable[[], object], device: str) -> Timing:
+    """Time one call, the device waited for at both ends."""
     _wait(device)
-    start = perf_counter()
+    wall, cpu = perf_counter(), process_time()
     work()
     _wait(device)
-    return perf_counter() - start
+    return Timing(perf_counter() - wall, process_time() - cpu)
 
 
-def medians_in_turn(works: list[Callable[[], object]], rounds: int, device: str, *, warm_up: int = 2) -> list[float]:
-    """Median seconds of each, all measured in turn (A B A B ...), so that other load on the machine falls on all of them."""
+def medians_in_turn(works: list[Callable[[], object]], rounds: int, device: str, *, warm_up: int = 2) -> list[Timing]:
+    """Medians of each, all measured in turn (A B A B ...), so that other load on the machine falls on all of them."""
     for work in works * warm_up:
         work()
     times = [[timed(work, device) for work in works] for _ in range(rounds)]
-    return [median(column) for column in zip(*times, strict=True)]
+    columns = list(zip(*times, strict=True))
+    return [Timing(median(time.wall_s for time in column), median(time.cpu_s for time in column)) for column in columns]
 
 
 def copy_bytes_per_s(device: str, num_bytes: int) -> float:
-    """Bytes copied in a second, each read once and written once, by the same library, threads and device as the steps."""
+    """Bytes copied in a second, each read once and written once, by the library, threads and device of the steps: the best of seven."""
     source = torch.ones(num_bytes // 4, device=device)
     target = torch.empty_like(source)
-    return source.nbytes / medians_in_turn([lambda: target.copy_(source)], 5, device)[0]
+    return source.nbytes / min(timed(lambda: target.copy_(source), device).wall_s for _ in range(7))
+
+
+def load_average() -> float | None:
+    """Processes that wanted a processor in the last minute: times by the clock mean little when they are more than the cores."""
+    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
 
 
 def _wait(device: str) -> None:

@@ -16,8 +16,10 @@ from ocr_app.bench.environment import RESULTS, markdown_table, print_result
 from ocr_app.bench.kv_runs import (
     TOKEN,
     KVPage,
+    Timing,
     add_document,
     add_run_options,
+    load_average,
     medians_in_turn,
     open_engine,
     start_run,
@@ -34,7 +36,7 @@ from ocr_app.decoder.protocol import KVSpec
 if TYPE_CHECKING:
     from transformers import DynamicCache, LlamaForCausalLM
 
-COLUMNS = ("what", "documents", "step ms", "tokens/s", "tokens read a document", "KV GB")
+COLUMNS = ("what", "documents", "step ms", "tokens/s", "tokens per processor second", "tokens read a document", "KV GB")
 BAR = 3.65
 VOCABULARY = 64
 
@@ -45,13 +47,17 @@ class Rate:
 
     name: str
     num_documents: int
-    step_s: float
+    time: Timing
     tokens_read: int | None
     kv_bytes: int | None
 
     @property
     def tokens_per_s(self) -> float:
-        return self.num_documents / self.step_s
+        return self.num_documents / self.time.wall_s
+
+    @property
+    def tokens_per_cpu_s(self) -> float:
+        return self.num_documents / self.time.cpu_s
 
 
 def main(argv: list[str]) -> int:
@@ -67,10 +73,11 @@ def main(argv: list[str]) -> int:
         "command": "python -m ocr_app bench throughput",
         "device": device,
         "settings": {name: value for name, value in vars(options).items() if name != "save"},
-        "sparse_over_full": round(sparse.tokens_per_s / full.tokens_per_s, 2),
+        "load_average": load_average(),
+        "sparse_over_full": _ratio(sparse, full),
         "bar": BAR,
-        "batched_over_alone": round(sparse.tokens_per_s / alone.tokens_per_s, 2),
-        "sparse_over_transformers": round(sparse.tokens_per_s / baseline.tokens_per_s, 2) if baseline else "not measured",
+        "batched_over_alone": _ratio(sparse, alone),
+        "sparse_over_transformers": _ratio(sparse, baseline) if baseline else "not measured",
         "transformers": _transformers_version(),
         "rates": [asdict(rate) for rate in rates],
         "tables": {"throughput": table},
@@ -110,9 +117,10 @@ def measure_transformers(options: argparse.Namespace) -> Rate | None:
 
     with torch.inference_mode():
         generate(1)  # warm-up
-        total_s = timed(lambda: generate(options.rounds), options.device)
+        total = timed(lambda: generate(options.rounds), options.device)
+    time = Timing(total.wall_s / options.rounds, total.cpu_s / options.rounds)
     kv_bytes = sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
-    return Rate("transformers generate, DynamicCache", options.documents, total_s / options.rounds, cache.get_seq_length(), kv_bytes)
+    return Rate("transformers generate, DynamicCache", options.documents, time, cache.get_seq_length(), kv_bytes)
 
 
 def _llama(options: argparse.Namespace) -> "LlamaForCausalLM":
@@ -164,21 +172,23 @@ def _documents(engine: Engine, options: argparse.Namespace, count: int) -> list[
     return [write_pages(engine, add_document(engine), page, 0, options.pages) for _ in range(count)]
 
 
-def _rate(name: str, engine: Engine, step_s: float) -> Rate:
+def _rate(name: str, engine: Engine, time: Timing) -> Rate:
     counters = engine.sample()
     num_documents = len(engine.sequences)
-    return Rate(name, num_documents, step_s, (counters.attended_tokens or 0) // num_documents, engine.store.nbytes)
+    return Rate(name, num_documents, time, (counters.attended_tokens or 0) // num_documents, engine.store.nbytes)
+
+
+def _ratio(one: Rate, other: Rate) -> dict[str, float]:
+    """Tokens per second of one over the other."""
+    return {
+        "wall": round(one.tokens_per_s / other.tokens_per_s, 2),
+        "processor": round(one.tokens_per_cpu_s / other.tokens_per_cpu_s, 2),
+    }
 
 
 def _row(rate: Rate) -> list[Any]:
-    return [
-        rate.name,
-        rate.num_documents,
-        f"{1e3 * rate.step_s:.1f}",
-        f"{rate.tokens_per_s:.1f}",
-        rate.tokens_read,
-        gigabytes(rate.kv_bytes),
-    ]
+    speeds = [f"{1e3 * rate.time.wall_s:.1f}", f"{rate.tokens_per_s:.1f}", f"{rate.tokens_per_cpu_s:.1f}"]
+    return [rate.name, rate.num_documents, *speeds, rate.tokens_read, gigabytes(rate.kv_bytes)]
 
 
 def _transformers_version() -> str | None:
