@@ -70,7 +70,7 @@ class Feed:
         comparison = self._job.comparison
         if comparison is None:
             return None
-        if self._job.is_over and self._card is None:
+        if self._job.is_over and self._card is None and all(lane.view.finished for lane in self._job.lanes):
             self._card = job_card(self._job)
         return {
             "will_not_fit": comparison.will_not_fit,
