@@ -17,6 +17,7 @@ from ocr_app.models.embedded.state import PageState
 from ocr_app.models.embedded.visual import NUM_GEOMETRY_FEATURES, VisualPage
 
 FORBIDDEN = float("-inf")
+STANDARD_LIMIT = 8.0  # standard deviations; a lone mark far from everything is no reason for huge activations
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +110,18 @@ class PointerReader(nn.Module):
         self.router_heads = nn.Parameter(torch.zeros(shape.num_layers, shape.head_dim))
         self.register_buffer("feature_mean", torch.zeros(shape.num_features))
         self.register_buffer("feature_scale", torch.ones(shape.num_features))
+        self.register_buffer("geometry_mean", torch.zeros(NUM_GEOMETRY_FEATURES))
+        self.register_buffer("geometry_scale", torch.ones(NUM_GEOMETRY_FEATURES))
         self.register_buffer("rotary", rotary_table(shape.head_dim), persistent=False)
         self.register_buffer("pointer_rotary", rotary_table(shape.pointer_dim), persistent=False)
 
     # ---- shared by reading and training
 
     def embed_visual(self, features: Tensor, geometry: Tensor) -> Tensor:
-        """(..., V, W) from features (..., V, F) and geometry (..., V, G)."""
-        return self.feature_in((features - self.feature_mean) * self.feature_scale) + self.geometry_in(geometry)
+        """(..., V, W) from features (..., V, F) and geometry (..., V, G), both standardised."""
+        features = (features - self.feature_mean) * self.feature_scale
+        geometry = ((geometry - self.geometry_mean) * self.geometry_scale).clamp(-STANDARD_LIMIT, STANDARD_LIMIT)
+        return self.feature_in(features) + self.geometry_in(geometry)
 
     def pointer_keys(self, hidden: Tensor, positions: Tensor) -> Tensor:
         """(B, V, P) from the last hidden state of visual tokens."""
