@@ -38,6 +38,7 @@ class Structure(IntEnum):
 
 NUM_STRUCTURE_TOKENS = 24  # two ids are spare, so that weights survive a new token
 MAX_TABLE_COLUMNS = 24
+MAX_EMPTY_CELLS = 8  # one after another in a table's first row, which sets its columns
 
 HEADINGS = (Structure.HEADING_1, Structure.HEADING_2, Structure.HEADING_3, Structure.HEADING_4)
 LIST_ITEMS = (Structure.LIST_ITEM_1, Structure.LIST_ITEM_2, Structure.LIST_ITEM_3)
@@ -69,6 +70,7 @@ class Grammar:
     num_cells: int = 0  # of the open row
     row_has_text: bool = False
     cell_has_text: bool = False
+    num_empty_cells: int = 0  # at the end of the open row
     is_ended: bool = False
 
     @property
@@ -97,10 +99,9 @@ class Grammar:
         return mask, False
 
     def _allowed_in_cell(self, mask: np.ndarray, ends_with_hyphen: bool) -> tuple[np.ndarray, bool]:
-        limit = self.num_columns or MAX_TABLE_COLUMNS
-        is_last_chance = not self.row_has_text and self.num_cells >= limit
-        if self.num_cells < limit:
-            mask[Structure.CELL] = True
+        may_open_cell = self._may_open_cell()
+        is_last_chance = not self.row_has_text and not may_open_cell
+        mask[Structure.CELL] = may_open_cell
         if self.row_has_text and (not self.num_columns or self.num_cells == self.num_columns):
             mask[Structure.ROW] = self.has_runs_left
             self._allow_regions(mask)
@@ -110,6 +111,11 @@ class Grammar:
         if is_last_chance:
             mask[:] = False
         return mask, pointer
+
+    def _may_open_cell(self) -> bool:
+        if self.num_columns:
+            return self.num_cells < self.num_columns
+        return self.num_cells < MAX_TABLE_COLUMNS and self.num_empty_cells < MAX_EMPTY_CELLS
 
     def _allow_regions(self, mask: np.ndarray) -> None:
         mask[list(REGIONS)] = self.has_runs_left
@@ -131,6 +137,7 @@ class Grammar:
             self.phase = Phase.CONTINUED
         elif token == Structure.CELL:
             self.num_cells += 1
+            self.num_empty_cells += 1
             self.cell_has_text = False
             self.phase = Phase.IN_CELL
         elif token == Structure.ROW:
@@ -145,6 +152,7 @@ class Grammar:
         self.num_copied += 1
         if self.in_table:
             self.row_has_text = self.cell_has_text = True
+            self.num_empty_cells = 0
             self.phase = Phase.IN_CELL
         else:
             self.phase = Phase.IN_TEXT
@@ -159,7 +167,7 @@ class Grammar:
             self.phase = Phase.NEEDS_RUN
 
     def _open_row(self) -> None:
-        self.num_cells = 0
+        self.num_cells = self.num_empty_cells = 0
         self.row_has_text = self.cell_has_text = False
         self.phase = Phase.NEEDS_CELL
 
