@@ -1,12 +1,13 @@
 """Time of a decode step deep into a document over that at its start, sparse beside full: `python -m ocr_app bench latency`.
 
-Two documents are read in turn, one at the first page count and one at the last, so that other load on the machine falls on both. Full
+Documents at the first two page counts and at the last are read in turn, so that other load on the machine falls on all of them. Full
 attention is measured as far as memory allows, in turn with the same sparse document. Beside each time stands the least a step could take:
 the bytes it must read over the measured rate of copying. Weights are random; a step's time does not depend on what it reads.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -104,29 +105,25 @@ def main(argv: list[str]) -> int:
 
 
 def measure(options: argparse.Namespace, shape: Shape) -> dict[str, Any]:
-    """Sparse at the first and the last page count in turn, then full at every count that fits, in turn with sparse."""
+    """Sparse at the first two counts and the last in turn, then full at every count that fits, in turn with the last of them."""
     spec = KVSpec(shape.layers, shape.query_heads, shape.kv_heads, shape.head_dim, getattr(torch, options.dtype))
     page = KVPage.random(spec, shape.tokens_per_page, device=options.device, seed=options.seed)
-    first, last = min(options.pages), max(options.pages)
-    steps, parts = [], {}
-    with _engine(options, spec, shape) as short, _engine(options, spec, shape) as long:
-        documents = [_document(short, page, first), _document(long, page, last)]
-        works = [
-            lambda engine=engine, sequence=sequence: step(engine, [sequence])
-            for engine, sequence in zip((short, long), documents, strict=True)
-        ]
-        times = medians_in_turn(works, options.rounds, options.device, warm_up=4)
-        steps += [_step_time("sparse", *measured) for measured in zip((first, last), times, (short, long), documents, strict=True)]
-        parts["sparse"] = shares(works[1], options.device)
-        for num_pages, engine, sequence in _full_documents(options, spec, shape, page):
-            full = lambda engine=engine, sequence=sequence: step(engine, [sequence])  # noqa: E731
-            time, _ = medians_in_turn([full, works[1]], options.full_rounds, options.device, warm_up=1)
-            steps.append(_step_time("full", num_pages, time, engine, sequence))
+    counts = sorted(options.pages)
+    with ExitStack() as stack:
+        sparse = [_sparse_document(stack, options, spec, shape, page, count) for count in sorted({*counts[:2], counts[-1]})]
+        times = medians_in_turn([_stepper(*document) for document in sparse], options.rounds, options.device, warm_up=4)
+        steps = [_step_time("sparse", time, *document) for time, document in zip(times, sparse, strict=True)]
+        deepest = _stepper(*sparse[-1])
+        parts = {"sparse": shares(deepest, options.device)}
+        for engine, sequence in _full_documents(options, spec, shape, page):
+            full = _stepper(engine, sequence)
+            time, _ = medians_in_turn([full, deepest], options.full_rounds, options.device, warm_up=1)
+            steps.append(_step_time("full", time, engine, sequence))
             parts["full"] = shares(full, options.device, num_steps=2)
     return {"steps": steps, "parts": parts}
 
 
-def _full_documents(options: argparse.Namespace, spec: KVSpec, shape: Shape, page: KVPage) -> Iterator[tuple[int, Engine, Sequence]]:
+def _full_documents(options: argparse.Namespace, spec: KVSpec, shape: Shape, page: KVPage) -> Iterator[tuple[Engine, Sequence]]:
     """One document in full mode, longer each time, as long as its pool and the buffers of a step fit the limit."""
     kv_shape = KVShape(shape.layers, shape.kv_heads, shape.head_dim, options.dtype)
     limit_bytes = int(options.full_limit_gb * GB * shape.layers / (shape.layers + 1))  # a step copies one layer together
@@ -142,7 +139,7 @@ def _full_documents(options: argparse.Namespace, spec: KVSpec, shape: Shape, pag
         for count in counts:
             write_pages(engine, sequence, page, start, count)
             start = count
-            yield count, engine, sequence
+            yield engine, sequence
 
 
 def _engine(options: argparse.Namespace, spec: KVSpec, shape: Shape, *, mode: str = "sparse", capacity_blocks: int | None = None) -> Engine:
@@ -157,20 +154,27 @@ def _engine(options: argparse.Namespace, spec: KVSpec, shape: Shape, *, mode: st
     )
 
 
-def _document(engine: Engine, page: KVPage, num_pages: int) -> Sequence:
+def _sparse_document(
+    stack: ExitStack, options: argparse.Namespace, spec: KVSpec, shape: Shape, page: KVPage, num_pages: int
+) -> tuple[Engine, Sequence]:
     """A document at that page. All pages come and go; only those that can still be resident are written in all layers."""
+    engine = stack.enter_context(_engine(options, spec, shape))
     whole_from = max(num_pages - engine.sparsity.page_window - engine.sparsity.chunk_pages, 0)
     sequence = write_pages(engine, add_document(engine), page, 0, whole_from, num_layers=1)
-    return write_pages(engine, sequence, page, whole_from, num_pages)
+    return engine, write_pages(engine, sequence, page, whole_from, num_pages)
 
 
-def _step_time(mode: str, num_pages: int, time: Timing, engine: Engine, sequence: Sequence) -> StepTime:
+def _stepper(engine: Engine, sequence: Sequence) -> Callable[[], None]:
+    return lambda: step(engine, [sequence])
+
+
+def _step_time(mode: str, time: Timing, engine: Engine, sequence: Sequence) -> StepTime:
     weight_bytes, kv_bytes = bytes_read(engine, [sequence])
-    return StepTime(mode, num_pages, time, engine.sample(sequence).attended_tokens or 0, weight_bytes, kv_bytes)
+    return StepTime(mode, len(sequence.page_tokens), time, engine.sample(sequence).attended_tokens or 0, weight_bytes, kv_bytes)
 
 
 def _last_over_first(steps: list[StepTime]) -> dict[str, float]:
-    first, last = (each.time for each in steps if each.mode == "sparse")
+    first, *_, last = (each.time for each in steps if each.mode == "sparse")
     return {"wall": round(last.wall_s / first.wall_s, 3), "processor": round(last.cpu_s / first.cpu_s, 3)}
 
 
