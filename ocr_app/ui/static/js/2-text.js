@@ -43,6 +43,7 @@ class Lane {
       this.pages.push(line);
       this.label(line);
       const article = this.article(line[0]);
+      if (line[1] === "cancelled") this.isFollowing = false; // stays at what was read, above the pages that were not
       if (this.currentPage === line[0]) this.currentPage = null;
       if (article.isNear) this.want(line[0]);
       else if (article.text) this.unload(article);
