@@ -202,7 +202,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, default=31, help="steps of each sparse document (default: 31)")
     parser.add_argument("--full-rounds", type=int, default=7, help="steps of full attention at each count (default: 7)")
-    parser.add_argument("--full-limit-gb", type=float, default=5.0, help="memory for full attention, in 10^9 bytes (default: 5)")
+    parser.add_argument("--full-limit-gb", type=float, default=6.0, help="memory for full attention, in 10^9 bytes (default: 6)")
     parser.add_argument("--copy-mb", type=int, default=256, help="buffer for the rate of copying, more than the caches hold (default: 256)")
     parser.add_argument("--dtype", default="float32", choices=("float32", "float16", "bfloat16"))
     add_run_options(parser)
