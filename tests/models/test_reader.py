@@ -8,8 +8,8 @@ import torch
 
 from ocr_app.config import AppConfig, SparsityConfig
 from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Structure
-from ocr_app.models.embedded.reader import PointerReader, ReaderShape
-from ocr_app.models.embedded.session import EmbeddedSession
+from ocr_app.models.embedded.reader import PointerReader, ReaderShape, _lean
+from ocr_app.models.embedded.session import EmbeddedSession, _Written
 from ocr_app.models.embedded.visual import visual_page
 from ocr_app.training.batches import collate
 from ocr_app.training.forward import Sight, forward
@@ -119,7 +119,9 @@ def test_the_engine_scores_as_training_does(model, make_page, references):
             logits = session._engine.decode_step([session._sequence], [[token]])[0][0]
             state.advance(token)
             same_width = torch.cat([expected, torch.full((len(logits),), float("-inf"))])[: len(logits)]
-            torch.testing.assert_close(logits, same_width, atol=2e-4, rtol=2e-4)
+            is_open = logits.isfinite()  # the state forbids more than training does: lines are copied from their beginning
+            torch.testing.assert_close(logits[is_open], same_width[is_open], atol=2e-4, rtol=2e-4)
+            assert is_open.any()
         session._engine.end_page(session._sequence)
         session._has_pages = True
         start += len(sample.tokens)
@@ -133,3 +135,28 @@ class FixedAxis:
 
     def random(self) -> float:
         return 0.0
+
+
+def test_a_line_is_copied_from_its_beginning_and_not_left_before_its_end(model, make_page):
+    session = open_session(model)
+    page = make_page(ROWS * 2)
+    tokens = [token for tokens in session._tokens(page, session._enter_page(page), _Written()) for token in tokens]
+    before = int(Structure.PAGE)
+    seen: set[int] = set()
+    for token in tokens:
+        run = page.runs[token - NUM_STRUCTURE_TOKENS] if token >= NUM_STRUCTURE_TOKENS else None
+        if run is not None:
+            assert run.place_in_line == 0 or token - 1 in seen
+            seen.add(token)
+        elif before >= NUM_STRUCTURE_TOKENS and token == Structure.END_PAGE:
+            assert len(seen) == len(page.runs)
+        before = token
+
+
+def test_leaning_towards_an_order_moves_pointers_among_each_other_and_not_against_structure():
+    pointers = torch.tensor([[0.5, 1.0, float("-inf")], [0.0, 0.0, 0.0]])
+    before = pointers.clone()
+    _lean(pointers, [0, None])
+    torch.testing.assert_close(pointers.logsumexp(-1), before.logsumexp(-1))
+    assert pointers[0, 0] > pointers[0, 1]
+    assert pointers[1].tolist() == before[1].tolist()

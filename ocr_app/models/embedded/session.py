@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from statistics import median
 
 import torch
 
@@ -12,6 +13,7 @@ from ocr_app.models.embedded.drafts import LineDrafts
 from ocr_app.models.embedded.encoder import VisualEncoder
 from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Structure
 from ocr_app.models.embedded.reader import PointerReader
+from ocr_app.models.embedded.reading_order import reading_blocks
 from ocr_app.models.embedded.state import PageState
 from ocr_app.models.embedded.visual import visual_page
 from ocr_app.models.embedded.writer import TokenWriter
@@ -81,7 +83,8 @@ class EmbeddedSession:
     def _enter_page(self, page: EncodedPage) -> PageState:
         """Prefill the page's visual tokens into the KV cache."""
         visual = visual_page(page)
-        state = PageState(visual, [run.text for run in page.runs], float(page.page_index), may_continue=self._has_pages)
+        texts = [run.text for run in page.runs]
+        state = PageState(visual, texts, float(page.page_index), may_continue=self._has_pages, line_starts=_line_starts(page))
         self._sequence.state = state
         hidden = self._engine.prefill(self._sequence, page.page_index, visual)
         self._model.finish_reference(state, hidden)
@@ -113,7 +116,7 @@ class EmbeddedSession:
             yield accepted
 
     def _step(self, state: PageState, proposed: list[int], written: _Written) -> tuple[list[int], int]:
-        """Verify a draft: the first token is certain, the rest hold as far as the reader agrees. Returns those and the token that follows."""
+        """Verify a draft: the first token is certain, the rest hold as far as the reader agrees. Returns them and the token after."""
         with torch.inference_mode():
             logits = self._engine.decode_step([self._sequence], [proposed])[0]
             chosen = logits.argmax(-1).tolist()
@@ -138,6 +141,13 @@ class EmbeddedSession:
             counters.resident_pages,
             num_tokens=self._num_tokens,
         )
+
+
+def _line_starts(page: EncodedPage) -> list[int]:
+    """The first run of each line, in the order that white space alone suggests."""
+    line_height = median(line.box[3] - line.box[1] for line in page.lines)
+    blocks = reading_blocks([line.box for line in page.lines], line_height)
+    return [page.lines[index].first_run for block in blocks for row in block for index in row]
 
 
 def _runs_of(tokens: list[int]) -> tuple[int, ...]:

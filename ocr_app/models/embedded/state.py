@@ -13,9 +13,14 @@ START_CURSOR = (-2.0, -2.0, 0.0)  # y, place in line, x: above and left of every
 
 
 class PageState:
-    """One page of one sequence. `advance` commits a token; the `*_after` methods look ahead along a draft without committing."""
+    """One page of one sequence. `advance` commits a token; the `*_after` methods look ahead along a draft without committing.
 
-    def __init__(self, page: VisualPage, texts: list[str], page_axis: float, *, may_continue: bool):
+    Beside the grammar it holds one rule of writing: a line is copied from its first run on, and not left for another line while it has
+    runs left, unless a structure token stands between (a detected line may reach over two cells).
+    """
+
+    def __init__(self, page: VisualPage, texts: list[str], page_axis: float, *, may_continue: bool, line_starts: list[int] | None = None):
+        """`line_starts`: the first run of each line in the order that white space alone suggests; None where there is no such order."""
         positions = torch.from_numpy(page.positions.copy())
         positions[:, 0] = page_axis
         self.positions = positions  # (V, NUM_AXES)
@@ -23,9 +28,14 @@ class PageState:
         self.keys: Tensor = torch.empty(0)  # (V, P), set when the page is prefilled
         self.grammar = Grammar(page.num_runs, may_continue)
         self.is_copied = np.zeros(page.num_runs, bool)
+        places = page.positions[:, 2]
+        self._begins_line = places == 0
+        self._ends_line = np.append(places[1:] == 0, True)[: page.num_runs]
+        self._line_starts = line_starts or []
         self._ends_with_hyphen = [text[-1:] in HYPHENS and text != "" for text in texts]
         self._cursor = torch.tensor([page_axis, *START_CURSOR])
         self._last_run: int | None = None
+        self._num_begun = 0  # of the line starts, all from the first on
 
     @property
     def num_runs(self) -> int:
@@ -37,6 +47,8 @@ class PageState:
         if run >= 0:
             self.is_copied[run] = True
             self._last_run = run
+            while self._num_begun < len(self._line_starts) and self.is_copied[self._line_starts[self._num_begun]]:
+                self._num_begun += 1
             self._cursor = self.positions[run]
 
     def cursors_after(self, tokens: list[int]) -> Tensor:
@@ -60,5 +72,25 @@ class PageState:
             ends_with_hyphen = last_run is not None and self._ends_with_hyphen[last_run]
             structure, pointer = grammar.allowed(ends_with_hyphen=ends_with_hyphen)
             allowed[i, :NUM_STRUCTURE_TOKENS] = structure
-            allowed[i, NUM_STRUCTURE_TOKENS:] = ~is_copied if pointer else False
+            if pointer:
+                allowed[i, NUM_STRUCTURE_TOKENS:] = self._open_runs(is_copied, run)
         return torch.from_numpy(allowed)
+
+    def suggested_after(self, tokens: list[int]) -> list[int | None]:
+        """After each of the tokens: the first run of the first line not yet begun, in the order that white space suggests."""
+        is_copied, suggested = self.is_copied.copy(), []
+        for token in tokens:
+            if token >= NUM_STRUCTURE_TOKENS:
+                is_copied[token - NUM_STRUCTURE_TOKENS] = True
+            suggested.append(next((run for run in self._line_starts[self._num_begun :] if not is_copied[run]), None))
+        return suggested
+
+    def _open_runs(self, is_copied: np.ndarray, run: int) -> np.ndarray:
+        """(V,) bool: the runs that may be copied next, after pointer `run` (negative: after a structure token)."""
+        if run >= 0 and not self._ends_line[run] and not is_copied[run + 1]:
+            following = np.zeros(len(is_copied), bool)
+            following[run + 1] = True
+            return following
+        is_next_in_line = self._begins_line.copy()
+        is_next_in_line[1:] |= is_copied[:-1]
+        return ~is_copied & is_next_in_line
