@@ -159,6 +159,7 @@ class KVStore:
 
 def quantise(rows: Tensor) -> tuple[Tensor, Tensor]:
     """Symmetric 8-bit rows (..., D) with one float16 scale each (...): the greatest magnitude becomes 127."""
-    scales = (rows.abs().amax(-1).float() / 127).clamp(min=1e-7).half()
-    quantised = (rows.float() / scales.float().unsqueeze(-1)).round().clamp(-127, 127)
+    rows = rows.float()
+    scales = (rows.abs().amax(-1) / 127).clamp(min=1e-7).half()
+    quantised = (rows / scales.float().unsqueeze(-1)).round_().clamp_(-127, 127)
     return quantised.to(torch.int8), scales
