@@ -27,7 +27,7 @@ from ocr_app.bench.kv_runs import (
     step,
     write_pages,
 )
-from ocr_app.bench.kv_shapes import GB, KVShape
+from ocr_app.bench.kv_shapes import GB, KVShape, command
 from ocr_app.bench.planner import plan
 from ocr_app.bench.step_costs import bytes_read, shares
 from ocr_app.config import SparsityConfig
@@ -90,7 +90,7 @@ def main(argv: list[str]) -> int:
     part_columns = ("shape", "mode", *(f"{part} %" for part in next(iter(next(iter(runs.values()))["parts"].values()))))
     print(markdown_table(part_columns, parts))
     result = {
-        "command": "python -m ocr_app bench latency",
+        "command": command("latency", argv),
         "device": device,
         "settings": {name: value for name, value in vars(options).items() if name != "save"},
         "shapes": {name: asdict(SHAPES[name]) for name in options.shapes},

@@ -15,7 +15,7 @@ import torch
 from ocr_app.bench.environment import RESULTS, markdown_table, print_result
 from ocr_app.bench.kv_error import error_table
 from ocr_app.bench.kv_runs import KVPage, add_document, add_run_options, open_engine, start_run, step, write_pages
-from ocr_app.bench.kv_shapes import GB, PUBLISHED_PAGE_TOKENS, PUBLISHED_SHAPE, PUBLISHED_SPARSE_BYTES, KVShape, gigabytes
+from ocr_app.bench.kv_shapes import GB, PUBLISHED_PAGE_TOKENS, PUBLISHED_SHAPE, PUBLISHED_SPARSE_BYTES, KVShape, command, gigabytes
 from ocr_app.bench.planner import largest_cap, plan
 from ocr_app.config import SparsityConfig
 from ocr_app.decoder.engine import Engine
@@ -49,7 +49,7 @@ def main(argv: list[str]) -> int:
     errors = error_table(_spec(options, options.dtypes[0]), options.seed, options.weights)
     print(markdown_table(ERROR_COLUMNS, errors))
     result = {
-        "command": "python -m ocr_app bench memory",
+        "command": command("memory", argv),
         "device": device,
         "settings": {name: value for name, value in vars(options).items() if name != "save"},
         "written": f"all layers of pages 1 to {options.whole_pages}, the first of {options.layers} layers of later pages",

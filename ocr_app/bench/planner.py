@@ -21,6 +21,7 @@ from ocr_app.bench.kv_shapes import (
     PUBLISHED_SHAPE,
     PUBLISHED_SPARSE_BYTES,
     KVShape,
+    command,
     gigabytes,
 )
 from ocr_app.config import SparsityConfig
@@ -52,7 +53,7 @@ def main(argv: list[str]) -> int:
     cap = largest_cap(shape, config.block_size, PUBLISHED_SPARSE_BYTES)
     print(f"\nmax_resident_blocks={cap} keeps the whole pool of this shape under {gigabytes(PUBLISHED_SPARSE_BYTES)} GB.")
     result = {
-        "command": "python -m ocr_app bench planner",
+        "command": command("planner", argv),
         "device": "none: integers only",
         "settings": {name: value for name, value in vars(options).items() if name != "save"},
         "bytes_per_token": shape.bytes_per_token,

@@ -27,7 +27,7 @@ from ocr_app.bench.kv_runs import (
     timed,
     write_pages,
 )
-from ocr_app.bench.kv_shapes import KVShape, gigabytes
+from ocr_app.bench.kv_shapes import KVShape, command, gigabytes
 from ocr_app.bench.planner import plan
 from ocr_app.config import SparsityConfig
 from ocr_app.decoder.engine import Engine
@@ -70,7 +70,7 @@ def main(argv: list[str]) -> int:
     print(markdown_table(**table))
     sparse, alone, full = rates[:3]
     result = {
-        "command": "python -m ocr_app bench throughput",
+        "command": command("throughput", argv),
         "device": device,
         "settings": {name: value for name, value in vars(options).items() if name != "save"},
         "load_average": load_average(),
