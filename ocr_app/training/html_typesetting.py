@@ -6,6 +6,7 @@
 import atexit
 import logging
 import shutil
+from contextlib import ExitStack
 from functools import lru_cache
 from random import Random
 from typing import TYPE_CHECKING
@@ -72,19 +73,29 @@ def check_order(pages: tuple[PageTruth, ...]) -> None:
         seen |= body
 
 
+_open = ExitStack()  # browser and driver of this process
+
+
 @lru_cache(maxsize=1)
 def _sheet() -> "Page":
-    """An empty browser tab to print from; it stays open as long as the process lives, for starting a browser takes seconds."""
+    """An empty browser tab to print from; it stays open until `close_browser` or the end of the process, for starting one takes seconds."""
     from playwright.sync_api import sync_playwright
 
     path = shutil.which("chromium")
     if path is None:
         raise BrowserMissingError("Pages of HTML are printed by chromium, which is not installed: install it, or ask for none of them.")
     driver = sync_playwright().start()
-    atexit.register(driver.stop)
+    _open.callback(driver.stop)
     browser = driver.chromium.launch(executable_path=path, args=BROWSER_ARGUMENTS)
-    atexit.register(browser.close)
+    _open.callback(browser.close)
+    atexit.register(close_browser)
     return browser.new_page(java_script_enabled=False)
+
+
+def close_browser() -> None:
+    """Close the browser and its driver, if they are open: no other user of playwright in this process can start beside them."""
+    _open.close()
+    _sheet.cache_clear()
 
 
 def print_source(source: str, color_sheet: str = "") -> bytes:

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
@@ -13,7 +14,7 @@ from ocr_app.errors import BrowserMissingError
 from ocr_app.training import html_typesetting
 from ocr_app.training.html_look import FONT_NAMES, THEMES, HtmlLook, browser_style, draw_look, style_sheet
 from ocr_app.training.html_source import HtmlWriter, unit_color
-from ocr_app.training.html_typesetting import check_order, generate_html_document, print_source
+from ocr_app.training.html_typesetting import check_order, close_browser, generate_html_document, print_source
 from ocr_app.training.regions import (
     Field,
     Figure,
@@ -81,6 +82,13 @@ def lay_out(*regions: Region, **changes: object) -> tuple[dict[int, SourceUnit],
     writer = HtmlWriter(style, look)
     pdf = print_source(writer.write(regions), writer.color_sheet())
     return writer.units, trace_document(pdf, writer.units, page_label(style), max_pages=99)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def closed_browser() -> Iterator[None]:
+    """The tests of the app start a browser of their own."""
+    yield
+    close_browser()
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ CHROMIUM_ARGS = [
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
 START_TIMEOUT_S = 120
+NUM_LONG_PAGES = 60
 
 
 def missing(what: str) -> None:
@@ -132,7 +133,10 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("documents")
     draw(folder / "alpha.pdf", [[f"Alpha page {n}", "The river runs past the old mill", "and under the bridge"] for n in range(1, 4)])
     draw(folder / "bravo.pdf", [[f"Bravo page {n}", "Bread and salt on the table"] for n in range(1, 3)])
-    draw(folder / "long.pdf", [[f"Section {n}", *[f"Line {line} of a long page with words" for line in range(30)]] for n in range(1, 25)])
+    draw(
+        folder / "long.pdf",
+        [[f"Section {n}", *[f"Line {line} of a long page with words" for line in range(30)]] for n in range(1, NUM_LONG_PAGES + 1)],
+    )
     draw(folder / "compare.pdf", [[f"Report {n}", "Grain stored", "Water drawn"] for n in range(1, 7)])
     draw(folder / "locked.pdf", [["Locked page", "Opened with the right word"]], password="sesame")
     hostile = ["<img src=x onerror=window.hacked=1>", "<script>window.hacked=1</script>", "[link](javascript:window.hacked=1)"]
