@@ -6,6 +6,9 @@ class Lane {
     this.scroll = find(".ls-scroll", root);
     this.watcher = new IntersectionObserver((entries) => this.onVisible(entries), { root: this.scroll, rootMargin: "600px 0px" });
     this.scroll.addEventListener("scroll", () => this.onScroll(), { passive: true });
+    for (const name of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+      this.scroll.addEventListener(name, () => { this.touchedAt = performance.now(); }, { passive: true });
+    }
     this.reset();
   }
 
@@ -17,6 +20,7 @@ class Lane {
     this.currentPage = null;
     this.currentRaw = "";
     this.isFollowing = true;
+    this.touchedAt = -Infinity; // when a person last used wheel, finger, key or scroll bar here
     this.isAsking = false;
     const empty = make("p", "ls-empty", say("empty_text"));
     empty.dataset.t = "empty_text";
@@ -154,8 +158,9 @@ class Lane {
   }
 
   onScroll() {
-    const distance = this.scroll.scrollHeight - this.scroll.scrollTop - this.scroll.clientHeight;
-    this.isFollowing = distance < 60;
+    const isAtEnd = this.scroll.scrollHeight - this.scroll.scrollTop - this.scroll.clientHeight < 60;
+    const isByPerson = performance.now() - this.touchedAt < 500; // text that grows or folds away scrolls too, and is no reason to stop
+    this.isFollowing = isAtEnd || (this.isFollowing && !isByPerson);
     find("#ls-follow").hidden = this.isFollowing || state.over;
   }
 
