@@ -16,7 +16,7 @@ from ocr_app.training.batches import collate
 from ocr_app.training.forward import Sight, forward
 from ocr_app.training.seen import PageSample
 from ocr_app.training.targets import legal_structure
-from ocr_app.types import EncodedPage, PageReading, TextDelta, Verdict
+from ocr_app.types import EncodedPage, KVSample, PageReading, TextDelta, Verdict
 
 ROWS = [["Title"], ["1. ", "some ", "words ", "of ", "a ", "para-"], ["graph ", "that ", "ends."], ["left ", "right"], ["7"]]
 SMALL = ReaderShape(width=32, num_layers=2, num_heads=2, head_dim=48, hidden_dim=48, geometry_dim=16, pointer_dim=48)
@@ -162,3 +162,9 @@ def test_leaning_towards_an_order_moves_pointers_among_each_other_and_not_agains
     torch.testing.assert_close(pointers.logsumexp(-1), before.logsumexp(-1))
     assert pointers[0, 0] > pointers[0, 1]
     assert pointers[1].tolist() == before[1].tolist()
+
+
+def test_kv_readings_carry_the_time_of_the_last_step(model, make_page):
+    samples = [item for item in open_session(model).read(make_page(ROWS), lambda: False) if isinstance(item, KVSample)]
+    assert all(sample.step_s > 0 for sample in samples)
+    assert samples[-1].num_tokens > 0

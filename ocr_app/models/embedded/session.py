@@ -1,5 +1,6 @@
 """Reads documents with the embedded reader: encoder, engine and pointer decoder behind the seam that every model stands behind."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from statistics import median
@@ -50,6 +51,7 @@ class EmbeddedSession:
         self._engine = Engine(model, config.sparsity, mode=reader.mode, backend=reader.backend, dtype=reader.kv_dtype, device=reader.device)
         self._sequence: Sequence = self._engine.add_sequence(None)
         self._num_tokens = 0
+        self._step_s: float | None = None
         self._has_pages = False
         self._text_before = ""
 
@@ -117,10 +119,12 @@ class EmbeddedSession:
 
     def _step(self, state: PageState, proposed: list[int], written: _Written) -> tuple[list[int], int]:
         """Verify a draft: the first token is certain, the rest hold as far as the reader agrees. Returns them and the token after."""
+        started = time.perf_counter()
         with torch.inference_mode():
             logits = self._engine.decode_step([self._sequence], [proposed])[0]
             chosen = logits.argmax(-1).tolist()
             probabilities = torch.exp(logits.amax(-1) - logits.logsumexp(-1)).tolist()
+        self._step_s = time.perf_counter() - started
         num_accepted = 1
         while num_accepted < len(proposed) and proposed[num_accepted] == chosen[num_accepted - 1]:
             num_accepted += 1
@@ -140,6 +144,7 @@ class EmbeddedSession:
             counters.attended_tokens,
             counters.resident_pages,
             num_tokens=self._num_tokens,
+            step_s=self._step_s,
         )
 
 
