@@ -1,6 +1,5 @@
 """Loads the reader's weights: safetensors, float16 on disk, checked against the hash that is shipped beside them."""
 
-import hashlib
 import json
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import torch
 
 from ocr_app.errors import ModelMissingError
 from ocr_app.models.embedded.reader import PointerReader, reader_from
+from ocr_app.models.embedded.weights import check_sha256
 
 FOLDER = Path(__file__).resolve().parents[3] / "assets" / "reader"
 WEIGHTS = "reader.safetensors"
@@ -20,17 +20,8 @@ def load_reader(weight_path: str | None = None) -> PointerReader:
     if not path.is_file():
         raise ModelMissingError(f"The reader's weights {path.name} are missing. Use --model plain, or train them: see README, Training.")
     if weight_path is None:
-        _check_hash(path)
+        check_sha256(path, (FOLDER / HASH).read_text(encoding="utf-8").split()[0], "restore assets/reader from the repository")
     return _read(path)
-
-
-def _check_hash(path: Path) -> None:
-    wanted = (path.parent / HASH).read_text().split()[0]
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != wanted:
-        raise ModelMissingError(
-            f"{path.name} has the hash {found[:12]}, not {wanted[:12]} as expected: the file is damaged. Check it out again."
-        )
 
 
 def _read(path: Path) -> PointerReader:

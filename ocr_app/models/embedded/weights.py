@@ -1,4 +1,4 @@
-"""The encoder's weight files: found, checked against their hashes, opened by onnxruntime. Knows nothing of pages or lines."""
+"""Weight files: found, checked against their hashes; the encoder's are opened by onnxruntime. Knows nothing of pages or lines."""
 
 import hashlib
 from functools import cache
@@ -41,10 +41,10 @@ def small_asset(name: str) -> Path:
 def check_sha256(path: Path, expected: str, remedy: str) -> Path:
     """Return the path when the file is there and is the one expected; raise ModelMissingError with the remedy when not."""
     if not path.is_file():
-        raise ModelMissingError(f"Encoder weights {path.name} are missing; {remedy}.")
+        raise ModelMissingError(f"Weights {path.name} are missing; {remedy}.")
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != expected:
-        raise ModelMissingError(f"Encoder weights {path.name} have sha256 {found[:12]}, not {expected[:12]}; {remedy}.")
+        raise ModelMissingError(f"Weights {path.name} have sha256 {found[:12]}, not {expected[:12]}; {remedy}.")
     return path
 
 
