@@ -154,10 +154,6 @@ class JobView:
         reported = self.end.peak_kv_bytes if self.end else None
         return peak([reported, *(point.allocated_bytes for point in self.series.points)])
 
-    @property
-    def peak_live_bytes(self) -> int | None:
-        return peak(point.live_bytes for point in self.series.points)
-
     def verdict_counts(self) -> dict[Verdict, int]:
         counts: dict[Verdict, int] = {}
         for page in self.finished:
