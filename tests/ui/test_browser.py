@@ -35,9 +35,9 @@ def text_of(page: Any, lane: int = 0) -> str:
 
 def live_curve(page: Any, name: str) -> list[float]:
     """The values of one curve of the KV chart as Plotly holds them."""
-    return page.evaluate(
-        "name => document.querySelector('#ls-kv-chart .js-plotly-plot').data.find((trace) => trace.name.includes(name)).y", name
-    )
+    return page.wait_for_function(  # the chart is drawn before its first curve comes
+        "name => document.querySelector('#ls-kv-chart .js-plotly-plot')?.data?.find((trace) => trace.name.includes(name))?.y", arg=name
+    ).json_value()
 
 
 def choose(page: Any, dropdown: str, value: str) -> None:
