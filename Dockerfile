@@ -19,10 +19,10 @@ FROM python:3.11-slim
 RUN useradd --create-home --uid 1000 reader
 COPY --from=build /venv /venv
 WORKDIR /app
-COPY --chown=reader:reader app.py LICENSE README.md ./
-COPY --chown=reader:reader assets assets
-COPY --chown=reader:reader ocr_app ocr_app
-USER reader
+COPY --chown=1000:1000 app.py LICENSE README.md ./
+COPY --chown=1000:1000 assets assets
+COPY --chown=1000:1000 ocr_app ocr_app
+USER 1000
 ENV PATH=/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
