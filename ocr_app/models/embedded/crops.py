@@ -1,5 +1,7 @@
 """Cuts a line out of a page along its four corners and scales it to the recogniser's height. Geometry only."""
 
+from math import ceil
+
 import cv2
 import numpy as np
 
@@ -19,7 +21,7 @@ def cut_line(pixels: np.ndarray, quad: np.ndarray) -> np.ndarray:
         corners = np.float32([[0, 0], [width, 0], [width, height], [0, height]])
         transform = cv2.getPerspectiveTransform(quad.astype(np.float32), corners)
         crop = cv2.warpPerspective(pixels, transform, (width, height), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
-    scaled_width = max(1, round(width * LINE_HEIGHT_PX / height))
+    scaled_width = ceil(width * LINE_HEIGHT_PX / height)  # rounded up as when the network learned; a pixel less changes punctuation
     method = cv2.INTER_AREA if height > LINE_HEIGHT_PX * 1.5 else cv2.INTER_LINEAR
     return cv2.resize(crop, (scaled_width, LINE_HEIGHT_PX), interpolation=method)
 
