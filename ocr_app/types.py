@@ -87,6 +87,7 @@ class Line:
     first_run: int
     num_runs: int
     confidence: float
+    stroke_px: float = 0.0  # mean thickness of its strokes; 0 where it is not known
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ocr_app.models.embedded.ink import column_ink, stroke_width
 from ocr_app.models.embedded.runs import RunSpan, find_wide_gaps, run_edges, split_runs
 from ocr_app.models.embedded.weights import open_network
 
@@ -19,7 +20,6 @@ MAX_WIDTH_PX = 3200  # the widest the network was trained for
 WIDTH_STEP_PX = 32
 MAX_BATCH_PX = 8 * 1024  # summed widths of a batch: keeps memory flat, wide crops go alone
 CLASSIFIER_FRAMES = 256  # rows per matrix product, so that its result stays in the cache
-EDGE_ROWS = 6
 BLANK = 0
 
 
@@ -33,6 +33,7 @@ class ReadLine:
     edges: tuple[tuple[float, float], ...]  # left and right of each run, in pixels of the crop
     features: np.ndarray  # (num_runs, 3 * D) float32: mean, first and last of each run's character frames
     width_px: int
+    stroke: float  # mean thickness of its strokes, as a share of the crop's height
 
     def text_of(self, span: RunSpan) -> str:
         return self.characters[span.first : span.last + 1]
@@ -136,7 +137,7 @@ def _read_line(parts: dict[int, Frames], characters: list[str], crop: np.ndarray
     spans = split_runs(text, find_wide_gaps(text, centres, ink))
     features = np.stack([_run_features(vectors, span) for span in spans]) if spans else np.zeros((0, 3 * vectors.shape[1]), np.float32)
     edges = run_edges(spans, centres.tolist(), ink)
-    return ReadLine("".join(text), tuple(probabilities.tolist()), tuple(spans), tuple(edges), features, crop.shape[1])
+    return ReadLine("".join(text), tuple(probabilities.tolist()), tuple(spans), tuple(edges), features, crop.shape[1], stroke_width(crop))
 
 
 def padded_width(width_px: int) -> int:
@@ -167,12 +168,6 @@ def cut_wide_crop(crop: np.ndarray) -> list[tuple[int, np.ndarray]]:
         pieces.append((start, crop[:, start:cut]))
         start = cut
     return [*pieces, (start, crop[:, start:])]
-
-
-def column_ink(crop: np.ndarray) -> np.ndarray:
-    """How far the pixels of each column differ among themselves, (W,); the outer rows are left out, where other lines reach in."""
-    inner = crop[EDGE_ROWS:-EDGE_ROWS].min(axis=2)
-    return np.ptp(inner.astype(np.int16), axis=0)
 
 
 def _run_features(vectors: np.ndarray, span: RunSpan) -> np.ndarray:
