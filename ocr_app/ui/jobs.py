@@ -149,7 +149,7 @@ class Visit:
         self.running = job
 
     def forget(self, token: str) -> None:
-        """Close a job and remove its files, the upload too unless another job reads it."""
+        """Close a job and remove its files. The upload goes by its age: equal files of two persons are one file on disk."""
         job = self.jobs.pop(token, None)
         if job is None:
             return

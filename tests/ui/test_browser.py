@@ -1,9 +1,11 @@
 """The page in a real browser, as persons use it."""
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -45,6 +47,16 @@ def choose(page: Any, dropdown: str, value: str) -> None:
     page.get_by_role("option", name=value).click()
 
 
+def download(page: Any, name: str, path: Path) -> Path:
+    """Press a download button; the file comes under the name it is to have."""
+    page.wait_for_selector(f"#ls-download-{name}:not([disabled]), #ls-download-{name} a")
+    with page.expect_download() as started:
+        page.click(f"#ls-download-{name}")
+    assert started.value.suggested_filename == path.name
+    started.value.save_as(path)
+    return path
+
+
 def screenshot(page: Any, name: str) -> None:
     page.screenshot(path=OUTPUT / f"{name}.png")
 
@@ -79,12 +91,13 @@ def test_text_is_linked_to_the_picture_searched_and_downloaded(open_page: OpenPa
     page.click("#ls-views [data-view=raw]")
     page.wait_for_function("() => document.querySelector('.ls-body pre')?.textContent.includes('mill')")
 
-    page.wait_for_selector("#ls-download-markdown:not([disabled]), #ls-download-markdown a")
-    with page.expect_download() as download:
-        page.click("#ls-download-markdown")
-    download.value.save_as(tmp_path / "out.md")
-    assert "old mill" in (tmp_path / "out.md").read_text()
-    assert download.value.suggested_filename == "alpha.md"
+    assert "old mill" in download(page, "markdown", tmp_path / "alpha.md").read_text()
+    pages = json.loads(download(page, "json", tmp_path / "alpha.json").read_text())["pages"]
+    assert [len(one["runs"]) > 5 for one in pages] == [True] * 3
+    assert "old mill" in download(page, "html", tmp_path / "alpha.html").read_text()
+    with ZipFile(download(page, "zip", tmp_path / "alpha.zip")) as archive:
+        assert any(name.endswith(".md") for name in archive.namelist())
+    assert "<svg" in download(page, "report", tmp_path / "alpha.report.html").read_text()
 
     page.click("#ls-jobs button:has-text('Delete')")
     page.wait_for_selector("body:not([data-ls])", state="attached")
