@@ -264,3 +264,13 @@ def test_line_breaks_are_kept_in_paragraphs_and_items_and_folded_in_headings():
         writer.add_piece(Piece("b"), " ")
         writer.finish()
         assert writer.markdown == expected
+
+
+@pytest.mark.parametrize("marker", ["•", "–", "0", "o", "○"])
+def test_a_bullet_is_written_as_one_whatever_the_recogniser_took_it_for(marker: str):
+    assert region_markdown(Region(RegionKind.LIST_ITEM, (Piece(f"{marker} of the first kind"),), level=1)).strip() == "- of the first kind"
+
+
+@pytest.mark.parametrize("text", ["open the door", "0.5 litres", "o'clock", "007 agents"])
+def test_a_word_is_no_bullet(text: str):
+    assert text in region_markdown(Region(RegionKind.LIST_ITEM, (Piece(text),), level=1))
