@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Structure
+from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, REGIONS, Structure
 from ocr_app.models.embedded.state import START_CURSOR
 from ocr_app.models.embedded.visual import NUM_AXES
 from ocr_app.training.forward import IGNORED, Batch
@@ -15,8 +15,12 @@ from ocr_app.training.seen import PageSample
 Document = Sequence[PageSample]
 
 
-def collate(documents: Sequence[Document], rng: random.Random) -> Batch:
-    """Pad documents of one page count each."""
+def collate(documents: Sequence[Document], rng: random.Random, *, misread_share: float = 0.0) -> Batch:
+    """Pad documents of one page count each.
+
+    `misread_share` of the structure tokens are shown as others, with the targets as they were: when it reads, the reader sees its own
+    wrong choices, and has to find the way from there.
+    """
     num_pages = len(documents[0])
     assert all(len(document) == num_pages for document in documents), "documents of one batch have one page count"
     num_visual = max(len(page.positions) for document in documents for page in document)
@@ -38,6 +42,8 @@ def collate(documents: Sequence[Document], rng: random.Random) -> Batch:
     arrays["legal"][..., Structure.PAD] = True  # keeps padding finite; overwritten where tokens are
     for row, document in enumerate(documents):
         _fill(row, document, arrays, rng)
+    if misread_share:
+        _misread(arrays["inputs"], misread_share, np.random.default_rng(rng.getrandbits(32)))
     arrays["is_visual"][..., 0] = True  # an empty page still needs something to look at
     return Batch(**{name: torch.from_numpy(array) for name, array in arrays.items()})
 
@@ -62,6 +68,12 @@ def _fill(row: int, document: Document, arrays: dict[str, np.ndarray], rng: rand
         arrays["copied_at"][row, k, tokens[is_pointer] - NUM_STRUCTURE_TOKENS] = start + np.flatnonzero(is_pointer)
         start = end
         page_axis += 1.0 if rng.random() < 0.85 else rng.randint(2, 40)
+
+
+def _misread(inputs: np.ndarray, share: float, rng: np.random.Generator) -> None:
+    """Change structure tokens in place to any that open something; the opening of a page is left."""
+    is_changed = (inputs < NUM_STRUCTURE_TOKENS) & (inputs > Structure.PAGE) & (rng.random(inputs.shape) < share)
+    inputs[is_changed] = rng.choice([*REGIONS, Structure.ROW, Structure.CELL], is_changed.sum())
 
 
 def _cursors(tokens: np.ndarray, positions: np.ndarray, page_axis: float) -> np.ndarray:

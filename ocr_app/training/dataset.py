@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ocr_app.models.embedded.grammar import Structure
+from ocr_app.models.embedded.grammar import HEADINGS, LIST_ITEMS, Structure
 from ocr_app.training.batches import Document
 from ocr_app.training.seen import PageSample
 
 FEATURE_STEPS = 127.0
+RARE = (*HEADINGS, *LIST_ITEMS, Structure.TABLE, Structure.CODE, Structure.CAPTION, Structure.FOOTNOTE)
 
 
 def save_documents(documents: Sequence[Document], path: Path) -> None:
@@ -78,16 +79,17 @@ def plan_batches(documents: Sequence[Document], plan: BatchPlan, rng: random.Ran
 
 
 def _share_drawn(stretch: Document) -> float:
-    """Stretches that are mostly table are drawn half as often: they are long, and alike."""
+    """Stretches that are mostly table, and pages of nothing but paragraphs, are drawn less often: they are long, and alike."""
     tokens = np.concatenate([page.tokens for page in stretch])
-    num_cells = int((tokens == Structure.CELL).sum())
-    return 0.5 if num_cells > 60 * len(stretch) else 1.0
+    if (tokens == Structure.CELL).sum() > 60 * len(stretch):
+        return 0.4
+    return 1.0 if np.isin(tokens, RARE).any() else 0.6
 
 
 def _stretches(document: Document, rng: random.Random) -> Iterator[Document]:
     start = 0
     while start < len(document):
-        count = rng.choices((1, 2, 3), (0.45, 0.35, 0.2))[0]
+        count = rng.choices((1, 2, 3), (0.55, 0.3, 0.15))[0]
         yield document[start : start + count]
         start += count
 

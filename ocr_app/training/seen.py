@@ -104,6 +104,8 @@ class Slips:
     lost_bullet: float  # chance that a lone mark is not seen
     lost_space: float
     wrong_character: float
+    bold: float  # strokes of bold type over those of usual type
+    uneven_strokes: float  # how far the strokes of lines of one type differ, as a share
 
     @staticmethod
     def draw(rng: random.Random) -> "Slips":
@@ -116,6 +118,8 @@ class Slips:
             lost_bullet=rng.choice([0.0, 0.15, 0.4, 0.8]),
             lost_space=rng.uniform(0, 0.01) if is_clean else rng.uniform(0, 0.05),
             wrong_character=0.0 if is_clean else rng.uniform(0, 0.03),
+            bold=rng.uniform(1.25, 1.75),
+            uneven_strokes=rng.choice([0.05, 0.05, 0.1, 0.2]),
         )
 
 
@@ -126,7 +130,7 @@ def seen_by_simulation(truth: PageTruth, bank: FrameBank, rng: random.Random) ->
     if not lines:
         return None
     page = bank.pick_page(rng)
-    texts, features, boxes, line_boxes = [], [], [], []
+    texts, features, boxes, line_boxes, strokes = [], [], [], [], []
     line_of, place, space, unit_of, order, soft, kept = [], [], [], [], [], [], []
     for members in sorted(lines, key=lambda line: (round(float(truth.boxes[line, 1].mean()), 1), float(truth.boxes[line[0], 0]))):
         line_box = _line_box(truth.boxes[members], slips, rng)
@@ -146,16 +150,18 @@ def seen_by_simulation(truth: PageTruth, bank: FrameBank, rng: random.Random) ->
             soft.append(truth.soft_hyphen[mine[-1]])
             kept.append(truth.line_end[mine[-1]])
         line_boxes.append(line_box)
+        strokes.append(_stroke(members, truth, slips, rng))
     arrays = SeenRuns(
         texts, np.array(boxes, np.float32), np.array(line_of), np.array(unit_of), np.array(order), np.array(soft), np.array(kept)
     )
-    geometry, positions = lay_out(
+    geometry, positions, _ = lay_out(
         np.array(line_boxes, np.float32),
         arrays.boxes,
         arrays.line_of,
         np.array(place),
         np.array(space),
         texts,
+        np.array(strokes, np.float32),
         (truth.width_pt, truth.height_pt),
     )
     return _sample(truth, arrays, np.array(features), geometry, positions)
@@ -238,6 +244,12 @@ def _line_box(boxes: np.ndarray, slips: Slips, rng: random.Random) -> list[float
         return rng.gauss(0, slips.jitter) * height
 
     return [x0 - 0.1 * height + off(), y0 - margin + off() / 2, x1 + 0.1 * height + off(), y1 + margin + off() / 2]
+
+
+def _stroke(line: list[int], truth: PageTruth, slips: Slips, rng: random.Random) -> float:
+    """Width of the line's strokes in points: about a twelfth of its size, more where most of it is bold."""
+    usual = 0.08 * float(np.median(truth.boxes[line, 3] - truth.boxes[line, 1]))
+    return usual * (slips.bold if truth.is_bold[line].mean() > 0.5 else 1.0) * float(np.exp(rng.gauss(0, slips.uneven_strokes)))
 
 
 def _spell(line: list[int], truth: PageTruth, slips: Slips, rng: random.Random) -> tuple[list[str], list[int | None]]:

@@ -85,21 +85,19 @@ def _opening(unit: Unit) -> Structure:
 
 
 def _table_tokens(units: Sequence[Unit], cells: list[tuple[int, list[int]]], runs: SeenRuns) -> list[int]:
-    """All rows that hold text; cells between and after those with text are opened and left empty."""
-    num_columns = max(max(units[index].num_columns, units[index].column + 1) for index, _ in cells)
+    """All rows that hold text; empty cells are opened before those with text, and not after them: the writer fills rows up."""
     tokens: list[int] = []
     row = None
     column = 0
     for index, members in sorted(cells, key=lambda cell: (units[cell[0]].row, units[cell[0]].column)):
         unit = units[index]
         if unit.row != row:
-            tokens += [Structure.CELL] * (num_columns - column) if row is not None else []
             tokens.append(Structure.TABLE if row is None else Structure.ROW)
             row, column = unit.row, 0
         tokens += [Structure.CELL] * (unit.column + 1 - column)
         column = unit.column + 1
         tokens += _joined(members, runs, keeps_lines=False)
-    return tokens + [Structure.CELL] * (num_columns - column)
+    return tokens
 
 
 def _joined(members: list[int], runs: SeenRuns, *, keeps_lines: bool) -> list[int]:

@@ -5,6 +5,7 @@ aligned with another. Walking a unit's source text along its characters then tel
 nothing was lost. Knows nothing of how pages are written or drawn.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import pymupdf
 
 LEADER = "\ue000"  # in a source text: any number of dots, put in by the typesetter
+BOLD_NAME = re.compile("bold|black|heavy|semib|demi", re.IGNORECASE)  # of a font: PDF flags are not set by every typesetter
 HYPHENS = "-\u00ad\u2010"
 
 
@@ -65,6 +67,7 @@ class PageTruth:
     unit_of: np.ndarray  # (N,) int32, into units
     soft_hyphen: np.ndarray  # (N,) bool: put in by the typesetter at the end of a line
     line_end: np.ndarray  # (N,) bool: ends a line that is kept; only in units with keeps_lines
+    is_bold: np.ndarray  # (N,) bool
     texts: tuple[str, ...]  # of each unit, what stands on this page: with spaces, without soft hyphens, lines divided by newlines if kept
 
 
@@ -107,6 +110,7 @@ class _Characters:
 
     chars: list[str] = field(default_factory=list)
     boxes: list[tuple[float, float, float, float]] = field(default_factory=list)
+    is_bold: list[bool] = field(default_factory=list)
 
 
 def trace_document(pdf: bytes, sources: dict[int, SourceUnit], label: Callable[[int], str], max_pages: int) -> tuple[PageTruth, ...]:
@@ -137,29 +141,31 @@ def _check_complete(sources: dict[int, SourceUnit], cursors: dict[int, int]) -> 
             raise TraceError(f"{source.unit.kind}: the end of {source.text[:60]!r} is on no page")
 
 
-def _characters(page: "pymupdf.Page") -> Iterator[tuple[int, str, tuple[float, float, float, float]]]:
-    """Unit number, character and box of everything visible on a page, in drawing order."""
+def _characters(page: "pymupdf.Page") -> Iterator[tuple[int, str, tuple[float, float, float, float], bool]]:
+    """Unit number, character, box and boldness of everything visible on a page, in drawing order."""
     for block in page.get_text("rawdict", flags=0)["blocks"]:
         for line in block["lines"]:
             last = line["spans"][-1]["chars"][-1] if line["spans"] else None
             for span in line["spans"]:
+                is_bold = BOLD_NAME.search(span["font"]) is not None
                 red, green, blue = span["color"] >> 16, span["color"] >> 8 & 255, span["color"] & 255
                 for char in span["chars"]:
                     is_unseen = char["c"] == "\u00ad" and char is not last  # browsers leave in what they did not divide at
                     if not (char["c"].isspace() or is_unseen):
-                        yield red | green << 8 | blue << 16, char["c"], char["bbox"]
+                        yield red | green << 8 | blue << 16, char["c"], char["bbox"], is_bold
 
 
 def _trace_page(
     page: "pymupdf.Page", sources: dict[int, SourceUnit], cursors: dict[int, int], label: tuple[str, str], before: set[int]
 ) -> PageTruth:
     found: dict[int, _Characters] = {}
-    for number, char, box in _characters(page):
+    for number, char, box, is_bold in _characters(page):
         if number not in sources:
             raise TraceError(f"page {page.number}: {char!r} belongs to no unit")
         part = found.setdefault(number, _Characters())
         part.chars.append(char)
         part.boxes.append(box)
+        part.is_bold.append(is_bold)
     for number in found:
         if cursors[number] >= sources[number].end:  # the head of a table comes again on each of its pages
             cursors[number] = 0
@@ -183,6 +189,7 @@ def _trace_page(
         unit_of=np.repeat(np.arange(len(order), dtype=np.int32), [len(found[number].chars) for number in order]),
         soft_hyphen=np.array([flag for walk in walks for flag in walk.soft_hyphen], bool),
         line_end=np.array([flag for walk in walks for flag in walk.line_end], bool),
+        is_bold=np.array([flag for number in order for flag in found[number].is_bold], bool),
         texts=tuple(walk.text for walk in walks),
     )
 

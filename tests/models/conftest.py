@@ -22,6 +22,17 @@ def make_encoded_page(rows: list[list[str]], *, page_index: int = 0, seed: int =
     return EncodedPage(image, tuple(lines), tuple(runs), features)
 
 
+def page_of(*lines: tuple[float, float, list[str]]) -> EncodedPage:
+    """Lines by left and top edge, 12 high, 40 to a run."""
+    runs, laid = [], []
+    for x, y, words in lines:
+        laid.append(Line((x, y, x + 40 * len(words), y + 12), len(runs), len(words), 1.0))
+        for place, word in enumerate(words):
+            runs.append(Run(word, (x + 40 * place, y, x + 40 * place + 38, y + 12), 1.0, True, len(laid) - 1, place))
+    image = PageImage(0, np.zeros((600, 600, 3), np.uint8), 100, 400.0, 400.0)
+    return EncodedPage(image, tuple(laid), tuple(runs), np.zeros((len(runs), 240), np.float32))
+
+
 @pytest.fixture
 def make_page():
     return make_encoded_page

@@ -40,12 +40,11 @@ def test_any_choice_of_allowed_tokens_ends_the_page_and_copies_every_run_once(da
 
 @settings(max_examples=60, deadline=None)
 @given(st.data(), st.integers(1, 6))
-def test_rows_of_a_table_have_equal_cells_and_hold_text(data, num_runs):
+def test_every_row_of_a_table_holds_text_and_few_cells(data, num_runs):
     tokens = random_page(data.draw, num_runs, may_continue=False)
     for table in split_tables(tokens):
-        assert len({row.count(Structure.CELL) for row in table}) == 1
         assert all(any(token >= NUM_STRUCTURE_TOKENS for token in row) for row in table)
-        assert table[0].count(Structure.CELL) <= MAX_TABLE_COLUMNS
+        assert all(1 <= row.count(Structure.CELL) <= MAX_TABLE_COLUMNS for row in table)
 
 
 def split_tables(tokens: list[int]) -> list[list[list[int]]]:

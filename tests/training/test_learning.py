@@ -33,11 +33,11 @@ def test_a_hyphen_the_typesetter_put_in_is_dropped_and_a_true_one_kept():
     assert tokens == [Structure.PARAGRAPH, POINTER, drop, POINTER + 1, POINTER + 2, POINTER + 3, Structure.END_PAGE]
 
 
-def test_a_table_opens_empty_cells_and_leaves_out_rows_without_text():
+def test_a_table_opens_empty_cells_before_text_and_leaves_out_rows_without_any():
     cells = [Unit(UnitKind.CELL, row=row, column=column, num_columns=3) for row, column in ((0, 0), (0, 2), (2, 1))]
     tokens = page_tokens(cells, False, seen(["a", "b", "c"], [0, 1, 2], [0, 0, 1]))
     cell, row, table = Structure.CELL, Structure.ROW, Structure.TABLE
-    assert tokens == [table, cell, POINTER, cell, cell, POINTER + 1, row, cell, cell, POINTER + 2, cell, Structure.END_PAGE]
+    assert tokens == [table, cell, POINTER, cell, cell, POINTER + 1, row, cell, cell, POINTER + 2, Structure.END_PAGE]
 
 
 def test_a_continued_page_says_so_after_its_header():
@@ -71,7 +71,7 @@ def drawn_page(page_index: int, rng: random.Random) -> PageTruth:
                 x += 4
     paragraphs = (Unit(UnitKind.PARAGRAPH, region=1), Unit(UnitKind.PARAGRAPH, region=2))
     none, places = np.zeros(len(chars), bool), np.array(boxes, np.float32)
-    return PageTruth(page_index, 400, 600, paragraphs, False, "".join(chars), places, np.array(units), none, none, ("", ""))
+    return PageTruth(page_index, 400, 600, paragraphs, False, "".join(chars), places, np.array(units), none, none, none, ("", ""))
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ class Structure(IntEnum):
 
 NUM_STRUCTURE_TOKENS = 24  # two ids are spare, so that weights survive a new token
 MAX_TABLE_COLUMNS = 24
-MAX_EMPTY_CELLS = 8  # one after another in a table's first row, which sets its columns
+MAX_EMPTY_CELLS = 8  # one after another
 
 HEADINGS = (Structure.HEADING_1, Structure.HEADING_2, Structure.HEADING_3, Structure.HEADING_4)
 LIST_ITEMS = (Structure.LIST_ITEM_1, Structure.LIST_ITEM_2, Structure.LIST_ITEM_3)
@@ -66,7 +66,6 @@ class Grammar:
     phase: Phase = Phase.BETWEEN
     has_body: bool = False
     in_table: bool = False
-    num_columns: int = 0  # of the open table; 0 while its first row is open
     num_cells: int = 0  # of the open row
     row_has_text: bool = False
     cell_has_text: bool = False
@@ -102,7 +101,7 @@ class Grammar:
         may_open_cell = self._may_open_cell()
         is_last_chance = not self.row_has_text and not may_open_cell
         mask[Structure.CELL] = may_open_cell
-        if self.row_has_text and (not self.num_columns or self.num_cells == self.num_columns):
+        if self.row_has_text:  # cells that are left out at its end are empty
             mask[Structure.ROW] = self.has_runs_left
             self._allow_regions(mask)
         if self.cell_has_text:
@@ -113,8 +112,6 @@ class Grammar:
         return mask, pointer
 
     def _may_open_cell(self) -> bool:
-        if self.num_columns:
-            return self.num_cells < self.num_columns
         return self.num_cells < MAX_TABLE_COLUMNS and self.num_empty_cells < MAX_EMPTY_CELLS
 
     def _allow_regions(self, mask: np.ndarray) -> None:
@@ -141,7 +138,6 @@ class Grammar:
             self.cell_has_text = False
             self.phase = Phase.IN_CELL
         elif token == Structure.ROW:
-            self.num_columns = self.num_columns or self.num_cells
             self._open_row()
         elif token in (Structure.LINE_BREAK, Structure.DROP_HYPHEN, Structure.JOIN):
             self.phase = Phase.NEEDS_RUN
@@ -160,7 +156,6 @@ class Grammar:
     def _open_region(self, token: Structure) -> None:
         self.has_body |= token != Structure.FURNITURE
         self.in_table = token == Structure.TABLE
-        self.num_columns = 0
         if self.in_table:
             self._open_row()
         else:

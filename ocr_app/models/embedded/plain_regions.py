@@ -1,14 +1,15 @@
 """Typed regions of a page from the places and heights of its lines: paragraphs, headings and list items. No model.
 
-Every run of the page is in exactly one region.
+Every line of the page is in exactly one region.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from ocr_app.models.embedded.reading_order import Block, reading_blocks
-from ocr_app.types import EncodedPage, Line, RegionKind
+from ocr_app.types import Box, EncodedPage, RegionKind
 
 HEADING_HEIGHTS = ((1.9, 1), (1.5, 2), (1.25, 3))  # times the usual line height, and the level
 MAX_HEADING_ROWS = 3
@@ -28,61 +29,67 @@ class PlainRegion:
 
 def plain_regions(page: EncodedPage) -> list[PlainRegion]:
     """Regions in reading order."""
-    if not page.lines:
-        return []
-    line_height = median(_height(line) for line in page.lines)
-    blocks = reading_blocks([line.box for line in page.lines], line_height)
-    return [region for block in blocks for rows in _paragraphs(page, block, line_height) for region in [_region(page, rows, line_height)]]
+    lines = PlainLines([line.box for line in page.lines], [page.line_text(line) for line in page.lines])
+    return [region for block in lines.blocks() for region in lines.regions(block)]
 
 
-def _paragraphs(page: EncodedPage, block: Block, line_height: float) -> list[Block]:
-    """The rows of a block, parted where a paragraph ends. Rows of several cells stand alone."""
-    left = min(page.lines[row[0]].box[0] for row in block)
-    right = max(page.lines[row[-1]].box[2] for row in block)
-    paragraphs: list[Block] = []
-    for row in block:
-        if not paragraphs or _opens_paragraph(page, paragraphs[-1], row, (left, right), line_height):
-            paragraphs.append([])
-        paragraphs[-1].append(row)
-    return paragraphs
+class PlainLines:
+    """The lines of one page as boxes and texts."""
+
+    def __init__(self, boxes: Sequence[Box], texts: Sequence[str]):
+        self._boxes, self._texts = boxes, texts
+        self.line_height = median(box[3] - box[1] for box in boxes) if boxes else 0.0
+
+    def blocks(self) -> list[Block]:
+        """Blocks of rows of lines in reading order."""
+        return reading_blocks(self._boxes, self.line_height)
+
+    def regions(self, block: Block) -> list[PlainRegion]:
+        """The rows of a block as paragraphs, headings and list items. Rows of several cells stand alone."""
+        left = min(self._boxes[row[0]][0] for row in block)
+        right = max(self._boxes[row[-1]][2] for row in block)
+        paragraphs: list[Block] = []
+        for row in block:
+            if not paragraphs or self._opens_paragraph(paragraphs[-1], row, (left, right)):
+                paragraphs.append([])
+            paragraphs[-1].append(row)
+        return [self._region(rows) for rows in paragraphs]
+
+    def is_marked(self, row: list[int]) -> bool:
+        """Whether the row begins with a bullet or an item number and goes on behind it."""
+        return LIST_MARK.match(" ".join(self._texts[index] for index in row[:2])) is not None
+
+    def _opens_paragraph(self, paragraph: Block, row: list[int], sides: tuple[float, float]) -> bool:
+        if self.is_marked(row):
+            return True
+        left, right = sides
+        before = paragraph[-1]
+        start, last = self._boxes[row[0]][0], self._boxes[before[-1]]
+        if last[2] - left < SHORT_LINE * (right - left):  # the line before ends early
+            return True
+        if self._level(row[0]) != self._level(before[-1]):
+            return True
+        if self.is_marked(paragraph[0]):  # an item goes on set in, and ends where a line starts below its mark
+            return start - self._boxes[paragraph[0][0]][0] < INDENT * self.line_height / 2
+        has_cells = len(row) > 1 or len(before) > 1
+        return has_cells or start - max(left, self._boxes[before[0]][0]) > INDENT * self.line_height
+
+    def _region(self, rows: Block) -> PlainRegion:
+        line_indices = tuple(index for row in rows for index in row)
+        level = heading_level(median(map(self._height, line_indices)), self.line_height)
+        if self.is_marked(rows[0]):
+            return PlainRegion(RegionKind.LIST_ITEM, 1, line_indices)
+        if level and len(rows) <= MAX_HEADING_ROWS:
+            return PlainRegion(RegionKind.HEADING, level, line_indices)
+        return PlainRegion(RegionKind.PARAGRAPH, 0, line_indices)
+
+    def _level(self, index: int) -> int:
+        return heading_level(self._height(index), self.line_height)
+
+    def _height(self, index: int) -> float:
+        return self._boxes[index][3] - self._boxes[index][1]
 
 
-def _opens_paragraph(page: EncodedPage, paragraph: Block, row: list[int], sides: tuple[float, float], line_height: float) -> bool:
-    if _is_marked(page, row):
-        return True
-    left, right = sides
-    before = paragraph[-1]
-    start, last = page.lines[row[0]].box[0], page.lines[before[-1]]
-    if last.box[2] - left < SHORT_LINE * (right - left):  # the line before ends early
-        return True
-    if _level(_height(page.lines[row[0]]), line_height) != _level(_height(last), line_height):
-        return True
-    if _is_marked(page, paragraph[0]):  # an item goes on set in, and ends where a line starts below its mark
-        return start - page.lines[paragraph[0][0]].box[0] < INDENT * line_height / 2
-    has_cells = len(row) > 1 or len(before) > 1
-    return has_cells or start - max(left, page.lines[before[0]].box[0]) > INDENT * line_height
-
-
-def _region(page: EncodedPage, rows: Block, line_height: float) -> PlainRegion:
-    line_indices = tuple(index for row in rows for index in row)
-    level = _level(median(_height(page.lines[index]) for index in line_indices), line_height)
-    if _is_marked(page, rows[0]):
-        return PlainRegion(RegionKind.LIST_ITEM, 1, line_indices)
-    if level and len(rows) <= MAX_HEADING_ROWS:
-        return PlainRegion(RegionKind.HEADING, level, line_indices)
-    return PlainRegion(RegionKind.PARAGRAPH, 0, line_indices)
-
-
-def _is_marked(page: EncodedPage, row: list[int]) -> bool:
-    """Whether the row begins with a bullet or an item number and goes on behind it."""
-    text = " ".join(page.line_text(page.lines[index]) for index in row[:2])
-    return LIST_MARK.match(text) is not None
-
-
-def _level(height: float, line_height: float) -> int:
+def heading_level(height: float, line_height: float) -> int:
     """Heading level of lines of this height, 0 for body text."""
     return next((level for factor, level in HEADING_HEIGHTS if height >= factor * line_height), 0)
-
-
-def _height(line: Line) -> float:
-    return line.box[3] - line.box[1]

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from statistics import median
 
 import torch
 
@@ -14,9 +13,8 @@ from ocr_app.models.embedded.drafts import LineDrafts
 from ocr_app.models.embedded.encoder import VisualEncoder
 from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Structure
 from ocr_app.models.embedded.reader import PointerReader
-from ocr_app.models.embedded.reading_order import reading_blocks
 from ocr_app.models.embedded.state import PageState
-from ocr_app.models.embedded.visual import visual_page
+from ocr_app.models.embedded.visual import VisualPage, visual_page
 from ocr_app.models.embedded.writer import TokenWriter
 from ocr_app.types import EncodedPage, KVSample, PageImage, PageReading, RegionKind, TextDelta, Verdict
 
@@ -66,10 +64,12 @@ class EmbeddedSession:
         if not page.runs:
             yield PageReading(Verdict.BLANK, (), "", reason="no text was found on this page")
             return
-        state = self._enter_page(page)
+        visual = visual_page(page)
+        state = self._enter_page(page, visual)
+        drafts = LineDrafts(page, visual.hints) if self._uses_drafts else None
         writer, written = TokenWriter(page, self._text_before), _Written()
         verdict, reason = Verdict.OK, None
-        for step, tokens in enumerate(self._tokens(page, state, written)):
+        for step, tokens in enumerate(self._tokens(drafts, state, written)):
             text = "".join(map(writer.add, tokens))
             yield TextDelta(page.page_index, text, _runs_of(tokens))
             if step % SAMPLE_EVERY_STEPS == 0:
@@ -82,11 +82,10 @@ class EmbeddedSession:
                 break
         yield from self._leave_page(page, state, writer, written, verdict, reason)
 
-    def _enter_page(self, page: EncodedPage) -> PageState:
+    def _enter_page(self, page: EncodedPage, visual: VisualPage) -> PageState:
         """Prefill the page's visual tokens into the KV cache."""
-        visual = visual_page(page)
         texts = [run.text for run in page.runs]
-        state = PageState(visual, texts, float(page.page_index), may_continue=self._has_pages, line_starts=_line_starts(page))
+        state = PageState(visual, texts, float(page.page_index), may_continue=self._has_pages)
         self._sequence.state = state
         hidden = self._engine.prefill(self._sequence, page.page_index, visual)
         self._model.finish_reference(state, hidden)
@@ -108,9 +107,8 @@ class EmbeddedSession:
             verdict, writer.regions, writer.markdown, writer.joint, reason, num_tokens=written.num_tokens, confidence=written.confidence
         )
 
-    def _tokens(self, page: EncodedPage, state: PageState, written: _Written) -> Iterator[list[int]]:
+    def _tokens(self, drafts: LineDrafts | None, state: PageState, written: _Written) -> Iterator[list[int]]:
         """Greedy decoding, as many tokens a step as the draft gets right. Each yield is what one step made certain, END_PAGE left out."""
-        drafts = LineDrafts(page) if self._uses_drafts else None
         token = int(Structure.PAGE)
         while token != Structure.END_PAGE:
             draft = drafts.propose(token, state.is_copied, in_table=state.grammar.in_table) if drafts else []
@@ -146,13 +144,6 @@ class EmbeddedSession:
             num_tokens=self._num_tokens,
             step_s=self._step_s,
         )
-
-
-def _line_starts(page: EncodedPage) -> list[int]:
-    """The first run of each line, in the order that white space alone suggests."""
-    line_height = median(line.box[3] - line.box[1] for line in page.lines)
-    blocks = reading_blocks([line.box for line in page.lines], line_height)
-    return [page.lines[index].first_run for block in blocks for row in block for index in row]
 
 
 def _runs_of(tokens: list[int]) -> tuple[int, ...]:

@@ -6,21 +6,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Grammar
-from ocr_app.models.embedded.visual import HYPHENS, NUM_AXES, VisualPage
+from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Grammar, Structure
+from ocr_app.models.embedded.visual import HYPHENS, NUM_AXES, ORDER_AXIS, PLACE_AXIS, VisualPage
 
-START_CURSOR = (-2.0, -2.0, 0.0)  # y, place in line, x: above and left of every run
+START_CURSOR = (-2.0, -2.0, 0.0, -1.0)  # y, place in line, x, line in order: before every run
 
 
 class PageState:
     """One page of one sequence. `advance` commits a token; the `*_after` methods look ahead along a draft without committing.
 
-    Beside the grammar it holds one rule of writing: a line is copied from its first run on, and not left for another line while it has
-    runs left, unless a structure token stands between (a detected line may reach over two cells).
+    Beside the grammar it holds two rules of writing. A line is copied from its first run on, and not left for another line while it has
+    runs left, unless a structure token stands between (a detected line may reach over two cells). And no more cells are left empty than
+    white space shows in front of the next line: equal tokens at one cursor look alike, so the reader cannot count them itself.
     """
 
-    def __init__(self, page: VisualPage, texts: list[str], page_axis: float, *, may_continue: bool, line_starts: list[int] | None = None):
-        """`line_starts`: the first run of each line in the order that white space alone suggests; None where there is no such order."""
+    def __init__(self, page: VisualPage, texts: list[str], page_axis: float, *, may_continue: bool):
         positions = torch.from_numpy(page.positions.copy())
         positions[:, 0] = page_axis
         self.positions = positions  # (V, NUM_AXES)
@@ -28,10 +28,13 @@ class PageState:
         self.keys: Tensor = torch.empty(0)  # (V, P), set when the page is prefilled
         self.grammar = Grammar(page.num_runs, may_continue)
         self.is_copied = np.zeros(page.num_runs, bool)
-        places = page.positions[:, 2]
+        places = page.positions[:, PLACE_AXIS]
         self._begins_line = places == 0
         self._ends_line = np.append(places[1:] == 0, True)[: page.num_runs]
-        self._line_starts = line_starts or []
+        starts = np.flatnonzero(self._begins_line)
+        self._line_starts: list[int] = starts[np.argsort(page.positions[starts, ORDER_AXIS], kind="stable")].tolist()
+        skipped = {line.rank: line.num_skipped if line.grid >= 0 else 1 for line in page.hints.lines}
+        self._num_skipped = [skipped[rank] for rank in sorted(skipped)]
         self._ends_with_hyphen = [text[-1:] in HYPHENS and text != "" for text in texts]
         self._cursor = torch.tensor([page_axis, *START_CURSOR])
         self._last_run: int | None = None
@@ -71,6 +74,8 @@ class PageState:
             grammar.advance(token)
             ends_with_hyphen = last_run is not None and self._ends_with_hyphen[last_run]
             structure, pointer = grammar.allowed(ends_with_hyphen=ends_with_hyphen)
+            if grammar.num_empty_cells:
+                structure[Structure.CELL] &= grammar.num_empty_cells <= self._num_cells_before_next(is_copied)
             allowed[i, :NUM_STRUCTURE_TOKENS] = structure
             if pointer:
                 allowed[i, NUM_STRUCTURE_TOKENS:] = self._open_runs(is_copied, run)
@@ -82,8 +87,19 @@ class PageState:
         for token in tokens:
             if token >= NUM_STRUCTURE_TOKENS:
                 is_copied[token - NUM_STRUCTURE_TOKENS] = True
-            suggested.append(next((run for run in self._line_starts[self._num_begun :] if not is_copied[run]), None))
+            rank = self._next_rank(is_copied)
+            suggested.append(self._line_starts[rank] if rank is not None else None)
         return suggested
+
+    def _next_rank(self, is_copied: np.ndarray) -> int | None:
+        """Rank of the first line not yet begun."""
+        ranks = range(self._num_begun, len(self._line_starts))
+        return next((rank for rank in ranks if not is_copied[self._line_starts[rank]]), None)
+
+    def _num_cells_before_next(self, is_copied: np.ndarray) -> int:
+        """Cells that may be left empty in front of the next line."""
+        rank = self._next_rank(is_copied)
+        return self._num_skipped[rank] if rank is not None else 0
 
     def _open_runs(self, is_copied: np.ndarray, run: int) -> np.ndarray:
         """(V,) bool: the runs that may be copied next, after pointer `run` (negative: after a structure token)."""

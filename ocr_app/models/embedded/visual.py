@@ -3,18 +3,24 @@
 Lengths are measured in the page's median line height or in page widths, so that resolution and print size do not matter.
 """
 
+import re
 import unicodedata
 from dataclasses import dataclass
 
 import numpy as np
 
+from ocr_app.models.embedded.hints import NUM_HINT_FEATURES, PageHints, hint_features, page_hints
 from ocr_app.types import EncodedPage
 
-NUM_GEOMETRY_FEATURES = 42
-NUM_AXES = 4  # of the rotary positions: page, y, place in line, x
+NUM_GEOMETRY_FEATURES = 45 + NUM_HINT_FEATURES
+NUM_AXES = 5  # of the rotary positions: page, y, place in line, x, line in the order that white space suggests
+PLACE_AXIS, ORDER_AXIS = 2, 4
 BULLETS = "•·‧∙●○◦▪▫■□◆◇►▸–—-*§✓➢"
 SENTENCE_ENDS = ".!?。！？…"
 HYPHENS = "-‐‑–­"
+CAPTION_WORD = re.compile(r"^(fig|tab|abb|cuadro|图|表|exhibit|plate|chart)", re.IGNORECASE)
+ITEM_NUMBER = re.compile(r"^[(（\[]?(\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4}|[一二三四五六七八九十]{1,3})[.)）\]、:：]+$")
+SECTION_NUMBER = re.compile(r"^(§|\d{1,2}(\.\d{1,2})+|第|chapter|section|part)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +30,7 @@ class VisualPage:
     features: np.ndarray  # (V, 3 * D) float32
     geometry: np.ndarray  # (V, NUM_GEOMETRY_FEATURES) float32
     positions: np.ndarray  # (V, NUM_AXES) float32, the page axis 0
+    hints: PageHints  # of its lines
 
     @property
     def num_runs(self) -> int:
@@ -43,8 +50,10 @@ def visual_page(page: EncodedPage) -> VisualPage:
     place = np.array([run.place_in_line for run in page.runs], np.int64)
     space = np.array([run.has_space_after for run in page.runs], bool)
     texts = [run.text for run in page.runs]
-    geometry, positions = lay_out(line_boxes, run_boxes, line_of, place, space, texts, (page.image.width_px, page.image.height_px))
-    return VisualPage(page.features.astype(np.float32), geometry, positions)
+    strokes = np.array([line.stroke_px for line in page.lines], np.float32)
+    size = (page.image.width_px, page.image.height_px)
+    geometry, positions, hints = lay_out(line_boxes, run_boxes, line_of, place, space, texts, strokes, size)
+    return VisualPage(page.features.astype(np.float32), geometry, positions, hints)
 
 
 def lay_out(
@@ -54,21 +63,33 @@ def lay_out(
     place: np.ndarray,  # (V,) index of each run in its line
     space: np.ndarray,  # (V,) bool, a space follows
     texts: list[str],
+    strokes: np.ndarray,  # (L,) width of each line's strokes, 0 where unknown
     page_size: tuple[float, float],
-) -> tuple[np.ndarray, np.ndarray]:
-    """Geometry (V, NUM_GEOMETRY_FEATURES) and positions (V, NUM_AXES)."""
+) -> tuple[np.ndarray, np.ndarray, PageHints]:
+    """Geometry (V, NUM_GEOMETRY_FEATURES), positions (V, NUM_AXES), and the hints of the lines."""
     if not texts:
-        return np.zeros((0, NUM_GEOMETRY_FEATURES), np.float32), np.zeros((0, NUM_AXES), np.float32)
+        return np.zeros((0, NUM_GEOMETRY_FEATURES), np.float32), np.zeros((0, NUM_AXES), np.float32), PageHints()
     width, height = page_size
     line_height = float(np.median(line_boxes[:, 3] - line_boxes[:, 1])) or 1.0
-    lines = _line_features(line_boxes, line_height, width, height)[line_of]
+    hints = page_hints(line_boxes.tolist(), _line_texts(texts, line_of, space, len(line_boxes)))
+    lines = np.concatenate(
+        [_line_features(line_boxes, line_height, width, height), hint_features(hints, line_boxes, strokes, line_height)], 1
+    )[line_of]
     runs = _run_features(run_boxes, line_boxes, line_of, place, space, texts, line_height, width)
     letters = np.array([_letter_features(text) for text in texts], np.float32)
     geometry = np.concatenate([lines, runs, letters], 1)
     y = (line_boxes[:, 1] + line_boxes[:, 3])[line_of] / 2 / line_height
     x = (run_boxes[:, 0] + run_boxes[:, 2]) / 2 / line_height
-    positions = np.stack([np.zeros_like(y), y, place.astype(np.float32), x], 1)
-    return geometry.astype(np.float32), positions.astype(np.float32)
+    rank = np.array([line.rank for line in hints.lines], np.float32)[line_of]
+    positions = np.stack([np.zeros_like(y), y, place.astype(np.float32), x, rank], 1)
+    return geometry.astype(np.float32), positions.astype(np.float32), hints
+
+
+def _line_texts(texts: list[str], line_of: np.ndarray, space: np.ndarray, num_lines: int) -> list[str]:
+    lines = [""] * num_lines
+    for text, line, has_space_after in zip(texts, line_of.tolist(), space.tolist(), strict=True):
+        lines[line] += text + " " * has_space_after
+    return lines
 
 
 def _line_features(boxes: np.ndarray, line_height: float, width: float, height: float) -> np.ndarray:
@@ -164,4 +185,7 @@ def _letter_features(text: str) -> list[float]:
         float(last in ":："),
         float(is_wide(first)),
         float(first in "(（["),
+        float(CAPTION_WORD.match(text) is not None),
+        float(ITEM_NUMBER.match(text) is not None),
+        float(SECTION_NUMBER.match(text) is not None),
     ]

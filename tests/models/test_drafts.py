@@ -1,0 +1,43 @@
+"""Drafts follow white space: the rest of the line, the lines after it, and the cells of a table."""
+
+import numpy as np
+
+from ocr_app.models.embedded.drafts import MAX_DRAFT_TOKENS, LineDrafts
+from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Structure
+from ocr_app.models.embedded.hints import page_hints
+from ocr_app.types import EncodedPage
+from tests.models.conftest import page_of
+
+POINTER = NUM_STRUCTURE_TOKENS
+
+
+def propose(page: EncodedPage, token: int, copied: list[int], *, in_table: bool = False) -> list[int]:
+    hints = page_hints([line.box for line in page.lines], [page.line_text(line) for line in page.lines])
+    is_copied = np.zeros(len(page.runs), bool)
+    is_copied[copied] = True
+    return LineDrafts(page, hints).propose(token, is_copied, in_table=in_table)
+
+
+def test_a_paragraph_is_followed_to_its_end_and_the_next_one_opened():
+    page = page_of((0, 0, ["a"] * 8), (0, 16, ["b"] * 3), (0, 60, ["c"] * 8), (0, 76, ["d"] * 8))
+    draft = propose(page, POINTER + 2, [0, 1])
+    assert draft[:8] == [POINTER + run for run in range(3, 11)]
+    assert draft[8:10] == [Structure.PARAGRAPH, POINTER + 11]
+
+
+def test_a_table_is_followed_by_its_cells_and_the_empty_ones():
+    full = [(100.0 * column, 20.0 * row, ["x"]) for row in range(2) for column in range(3)]
+    page = page_of(*full, (0.0, 40.0, ["y"]), (200.0, 40.0, ["z"]), (0.0, 60.0, ["x"]), (100.0, 60.0, ["x"]))
+    cell, row = int(Structure.CELL), int(Structure.ROW)
+    draft = propose(page, int(Structure.TABLE), [])
+    assert draft[:7] == [cell, POINTER, cell, POINTER + 1, cell, POINTER + 2, row]
+    assert propose(page, POINTER + 6, list(range(6)), in_table=True)[:5] == [cell, cell, POINTER + 7, row, cell]
+
+
+def test_what_is_copied_is_not_proposed_again_and_a_draft_has_a_length():
+    page = page_of(*((0.0, 16.0 * row, ["a"] * 8) for row in range(12)))
+    copied = list(range(16)) + list(range(24, 32))
+    draft = propose(page, int(Structure.PARAGRAPH), copied)
+    assert len(draft) == MAX_DRAFT_TOKENS
+    assert draft[:8] == [POINTER + run for run in range(16, 24)]
+    assert not {POINTER + run for run in copied} & set(draft)

@@ -1,0 +1,39 @@
+"""What the reader may write next on a page: the rules beside the grammar."""
+
+from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Structure
+from ocr_app.models.embedded.state import PageState
+from ocr_app.models.embedded.visual import visual_page
+from tests.models.conftest import page_of
+
+POINTER = NUM_STRUCTURE_TOKENS
+CELL, ROW, TABLE = int(Structure.CELL), int(Structure.ROW), int(Structure.TABLE)
+
+
+def table_state() -> PageState:
+    """Three columns; the second row lacks its first two cells."""
+    full = [(100.0 * column, 20.0 * row, ["x"]) for row in (0, 2, 3) for column in range(3)]
+    page = page_of(*full[:3], (200.0, 20.0, ["y"]), *full[3:])
+    return PageState(visual_page(page), [run.text for run in page.runs], 0.0, may_continue=False)
+
+
+def may_leave_empty(tokens: list[int]) -> bool:
+    """Whether another cell may be opened behind the empty one that ends these tokens."""
+    return bool(table_state().allowed_after(tokens)[-1, CELL])
+
+
+def test_no_more_cells_are_left_empty_than_there_is_white_space_for():
+    first_row = [TABLE, CELL, POINTER, CELL, POINTER + 1, CELL, POINTER + 2]
+    assert not may_leave_empty([TABLE, CELL]), "the first cell has text"
+    assert not may_leave_empty([*first_row[:3], CELL])
+    assert may_leave_empty([*first_row, ROW, CELL])
+    assert may_leave_empty([*first_row, ROW, CELL, CELL])
+    assert not may_leave_empty([*first_row, ROW, CELL, CELL, CELL]), "two columns are empty, no third"
+
+
+def test_a_draft_and_single_tokens_allow_the_same():
+    tokens = [int(Structure.PAGE), TABLE, CELL, POINTER, CELL, POINTER + 1, CELL, POINTER + 2, ROW, CELL, CELL, CELL, POINTER + 3]
+    drafted = table_state().allowed_after(tokens)
+    state = table_state()
+    for token, expected in zip(tokens, drafted, strict=True):
+        assert state.allowed_after([token])[0].tolist() == expected.tolist()
+        state.advance(token)
