@@ -42,6 +42,7 @@ const viewer = {
     if (this.page !== page) return;
     find("#ls-viewer-title").textContent = say("page", { n: page + 1 });
     for (const [index, button] of this.thumbs) button.setAttribute("aria-current", String(index === page));
+    find("#ls-picture img")?.removeAttribute("src"); // or the browser keeps each page's pixels until it is short of memory
     find("#ls-picture").replaceChildren(picture ? this.draw(picture) : make("p", "ls-empty", say("page", { n: page + 1 })));
     if (this.current === page) this.light(this.lit);
     if (this.awaited?.page === page) { this.light(this.awaited.runs, true); this.awaited = null; }
