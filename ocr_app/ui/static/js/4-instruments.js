@@ -148,3 +148,13 @@ function drawJobs(jobs) {
     return item;
   }));
 }
+
+// Each update puts a new chart in the place of the old one, whose listener on the window would keep it and all its elements.
+const chartKeeper = new MutationObserver((changes) => {
+  for (const node of changes.flatMap((change) => [...change.removedNodes])) {
+    if (!(node instanceof Element)) continue;
+    for (const chart of [node, ...findAll(".js-plotly-plot", node)]) {
+      if (chart._responsiveChartHandler) window.removeEventListener("resize", chart._responsiveChartHandler);
+    }
+  }
+});
