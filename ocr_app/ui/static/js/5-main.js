@@ -167,7 +167,7 @@ function connect() {
   if (remembered("longscribe-theme")) setTheme(remembered("longscribe-theme"));
   const language = remembered("longscribe-language") || (navigator.language.startsWith("zh") ? "zh" : "en");
   if (language !== "en") setLanguage(language);
-  for (const chart of ["#ls-kv-chart", "#ls-memory-chart"]) chartKeeper.observe(find(chart), { childList: true, subtree: true });
+  chartKeeper.observe(find("#ls-instruments").closest("#ls-right") || document.body, { childList: true, subtree: true }); // the charts may come later
   watch("value", onMessage);
   document.body.dataset.lsReady = "yes";
 }
