@@ -1,26 +1,26 @@
 """Drafts follow white space: the rest of the line, the lines after it, and the cells of a table."""
 
-import numpy as np
-
 from ocr_app.models.embedded.drafts import MAX_DRAFT_TOKENS, LineDrafts
 from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Structure
-from ocr_app.models.embedded.hints import page_hints
+from ocr_app.models.embedded.state import PageState
+from ocr_app.models.embedded.visual import visual_page
 from ocr_app.types import EncodedPage
 from tests.models.conftest import page_of
 
 POINTER = NUM_STRUCTURE_TOKENS
 
 
-def propose(page: EncodedPage, token: int, copied: list[int], *, in_table: bool = False) -> list[int]:
-    hints = page_hints([line.box for line in page.lines], [page.line_text(line) for line in page.lines])
-    is_copied = np.zeros(len(page.runs), bool)
-    is_copied[copied] = True
-    return LineDrafts(page, hints).propose(token, is_copied, in_table=in_table)
+def propose(page: EncodedPage, token: int, written: list[int]) -> list[int]:
+    visual = visual_page(page)
+    state = PageState(visual, [run.text for run in page.runs], 0.0, may_continue=False)
+    for before in [int(Structure.PAGE), *written]:
+        state.advance(before)
+    return LineDrafts(page, visual.hints).propose(token, state)
 
 
 def test_a_paragraph_is_followed_to_its_end_and_the_next_one_opened():
     page = page_of((0, 0, ["a"] * 8), (0, 16, ["b"] * 3), (0, 60, ["c"] * 8), (0, 76, ["d"] * 8))
-    draft = propose(page, POINTER + 2, [0, 1])
+    draft = propose(page, POINTER + 2, [int(Structure.PARAGRAPH), POINTER, POINTER + 1])
     assert draft[:8] == [POINTER + run for run in range(3, 11)]
     assert draft[8:10] == [Structure.PARAGRAPH, POINTER + 11]
 
@@ -31,13 +31,14 @@ def test_a_table_is_followed_by_its_cells_and_the_empty_ones():
     cell, row = int(Structure.CELL), int(Structure.ROW)
     draft = propose(page, int(Structure.TABLE), [])
     assert draft[:7] == [cell, POINTER, cell, POINTER + 1, cell, POINTER + 2, row]
-    assert propose(page, POINTER + 6, list(range(6)), in_table=True)[:5] == [cell, cell, POINTER + 7, row, cell]
+    first, second = [cell, POINTER, cell, POINTER + 1, cell, POINTER + 2], [cell, POINTER + 3, cell, POINTER + 4, cell, POINTER + 5]
+    assert propose(page, POINTER + 6, [int(Structure.TABLE), *first, row, *second, row, cell])[:5] == [cell, cell, POINTER + 7, row, cell]
 
 
 def test_what_is_copied_is_not_proposed_again_and_a_draft_has_a_length():
     page = page_of(*((0.0, 16.0 * row, ["a"] * 8) for row in range(12)))
-    copied = list(range(16)) + list(range(24, 32))
-    draft = propose(page, int(Structure.PARAGRAPH), copied)
+    copied = [POINTER + run for run in (*range(16), *range(24, 32))]
+    draft = propose(page, int(Structure.PARAGRAPH), [int(Structure.PARAGRAPH), *copied])
     assert len(draft) == MAX_DRAFT_TOKENS
     assert draft[:8] == [POINTER + run for run in range(16, 24)]
-    assert not {POINTER + run for run in copied} & set(draft)
+    assert not set(copied) & set(draft)

@@ -18,7 +18,7 @@ def table_state() -> PageState:
 
 def may_leave_empty(tokens: list[int]) -> bool:
     """Whether another cell may be opened behind the empty one that ends these tokens."""
-    return bool(table_state().allowed_after(tokens)[-1, CELL])
+    return bool(table_state().look_ahead(tokens).allowed[-1, CELL])
 
 
 def test_no_more_cells_are_left_empty_than_there_is_white_space_for():
@@ -32,8 +32,10 @@ def test_no_more_cells_are_left_empty_than_there_is_white_space_for():
 
 def test_a_draft_and_single_tokens_allow_the_same():
     tokens = [int(Structure.PAGE), TABLE, CELL, POINTER, CELL, POINTER + 1, CELL, POINTER + 2, ROW, CELL, CELL, CELL, POINTER + 3]
-    drafted = table_state().allowed_after(tokens)
+    drafted = table_state().look_ahead(tokens)
     state = table_state()
-    for token, expected in zip(tokens, drafted, strict=True):
-        assert state.allowed_after([token])[0].tolist() == expected.tolist()
+    for token, allowed, suggested in zip(tokens, drafted.allowed, drafted.suggested, strict=True):
+        outlook = state.look_ahead([token])
+        assert outlook.allowed[0].tolist() == allowed.tolist()
+        assert outlook.suggested == [suggested]
         state.advance(token)

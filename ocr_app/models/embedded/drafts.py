@@ -3,10 +3,9 @@
 A wrong guess costs a little time and nothing else: the reader's own choice always wins.
 """
 
-import numpy as np
-
 from ocr_app.models.embedded.grammar import HEADINGS, NUM_STRUCTURE_TOKENS, Structure
 from ocr_app.models.embedded.hints import LineHint, PageHints
+from ocr_app.models.embedded.state import PageState
 from ocr_app.types import EncodedPage, RegionKind
 
 MAX_DRAFT_TOKENS = 31  # with the token before them, as many as the engine takes in one step
@@ -18,11 +17,10 @@ class LineDrafts:
     def __init__(self, page: EncodedPage, hints: PageHints):
         self._lines, self._hints = page.lines, hints
         self._line_of = [run.line_index for run in page.runs]
-        self._num_begun = 0  # of the lines in order, all from the first on
 
-    def propose(self, token: int, is_copied: np.ndarray, *, in_table: bool) -> list[int]:
-        """What may follow `token`, which is being written and is not yet marked in `is_copied`."""
-        run = token - NUM_STRUCTURE_TOKENS
+    def propose(self, token: int, state: PageState) -> list[int]:
+        """What may follow `token`, which the state has not taken yet."""
+        run, in_table = token - NUM_STRUCTURE_TOKENS, state.grammar.in_table
         line = self._line_of[run] if run >= 0 else None
         draft: list[int] = []
         if line is None:
@@ -30,7 +28,7 @@ class LineDrafts:
             in_table = in_table or token == Structure.TABLE
         else:
             draft += self._pointers(line, run + 1)
-        for following in self._not_begun(is_copied, line):
+        for following in [self._line_of[start] for start in state.nearest_starts(MAX_DRAFT_TOKENS) if start != run]:
             if line is not None:
                 between = self._between(self._hints.lines[line], self._hints.lines[following], in_table=in_table)
                 in_table = Structure.TABLE in between or (in_table and not _opens_region(between))
@@ -40,14 +38,6 @@ class LineDrafts:
                 break
             line = following
         return draft[:MAX_DRAFT_TOKENS]
-
-    def _not_begun(self, is_copied: np.ndarray, current: int | None) -> list[int]:
-        """Lines in order of which nothing is copied, but for the one being copied; as many as a draft can hold."""
-        order = self._hints.order
-        while self._num_begun < len(order) and is_copied[self._lines[order[self._num_begun]].first_run]:
-            self._num_begun += 1
-        nearest = order[self._num_begun : self._num_begun + MAX_DRAFT_TOKENS]
-        return [line for line in nearest if line != current and not is_copied[self._lines[line].first_run]]
 
     def _pointers(self, line: int, first: int) -> list[int]:
         end = self._lines[line].first_run + self._lines[line].num_runs

@@ -171,20 +171,22 @@ class PointerReader(nn.Module):
 
     def _logits_row(self, state: PageState, tokens: list[int], hidden: Tensor) -> Tensor:
         """(T, NUM_STRUCTURE_TOKENS + V), masked by the grammar; index t follows tokens[: t + 1]."""
-        cursors = state.cursors_after(tokens)[None]
+        cursors, outlook = state.cursors_after(tokens)[None], state.look_ahead(tokens)
         structure, pointers = self.scores(hidden, cursors, state.keys[None])
-        scores = torch.cat([structure, pointers], -1)[0].masked_fill(~state.allowed_after(tokens), FORBIDDEN)
-        _lean(scores[:, NUM_STRUCTURE_TOKENS:], state.suggested_after(tokens))
+        scores = torch.cat([structure, pointers], -1)[0].masked_fill(~outlook.allowed, FORBIDDEN)
+        _lean(scores[:, NUM_STRUCTURE_TOKENS:], outlook.suggested)
         return scores
 
 
 def _lean(pointers: Tensor, suggested: list[int | None]) -> None:
-    """Lean towards the line that white space suggests, in place. Pointers (T, V) gain on each other, not on structure tokens."""
-    for row, run in zip(pointers, suggested, strict=True):
-        if run is not None and row[run] > FORBIDDEN:
-            before = row.logsumexp(-1)
-            row[run] += ORDER_BONUS
-            row += before - row.logsumexp(-1)
+    """Lean towards the lines that white space suggests, in place. Pointers (T, V) gain on each other, not on structure tokens."""
+    rows = [row for row, run in enumerate(suggested) if run is not None]
+    runs = [run for run in suggested if run is not None]
+    if rows:
+        leaning = pointers[rows]
+        before = leaning.logsumexp(-1, keepdim=True)
+        leaning[range(len(rows)), runs] += ORDER_BONUS
+        pointers[rows] = leaning + before - leaning.logsumexp(-1, keepdim=True)
 
 
 def reader_from(shape: dict[str, Any]) -> PointerReader:

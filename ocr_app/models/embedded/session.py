@@ -111,7 +111,7 @@ class EmbeddedSession:
         """Greedy decoding, as many tokens a step as the draft gets right. Each yield is what one step made certain, END_PAGE left out."""
         token = int(Structure.PAGE)
         while token != Structure.END_PAGE:
-            draft = drafts.propose(token, state.is_copied, in_table=state.grammar.in_table) if drafts else []
+            draft = drafts.propose(token, state) if drafts else []
             accepted, token = self._step(state, [token, *draft], written)
             yield accepted
 

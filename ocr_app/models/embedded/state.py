@@ -1,6 +1,7 @@
 """What the reader keeps of the page being read: the reading cursor, what was copied, and the grammar."""
 
 from copy import copy
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -12,8 +13,16 @@ from ocr_app.models.embedded.visual import HYPHENS, NUM_AXES, ORDER_AXIS, PLACE_
 START_CURSOR = (-2.0, -2.0, 0.0, -1.0)  # y, place in line, x, line in order: before every run
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Outlook:
+    """What may follow each of T tokens."""
+
+    allowed: Tensor  # (T, NUM_STRUCTURE_TOKENS + V) bool; a draft that breaks the grammar allows nothing after
+    suggested: list[int | None]  # the first run of the first line not yet begun, in the order of white space; None where it may not follow
+
+
 class PageState:
-    """One page of one sequence. `advance` commits a token; the `*_after` methods look ahead along a draft without committing.
+    """One page of one sequence. `advance` commits a token; `cursors_after` and `look_ahead` follow a draft without committing.
 
     Beside the grammar it holds two rules of writing. A line is copied from its first run on, and not left for another line while it has
     runs left, unless a structure token stands between (a detected line may reach over two cells). And no more cells are left empty than
@@ -50,8 +59,7 @@ class PageState:
         if run >= 0:
             self.is_copied[run] = True
             self._last_run = run
-            while self._num_begun < len(self._line_starts) and self.is_copied[self._line_starts[self._num_begun]]:
-                self._num_begun += 1
+            self._num_begun = self._next_rank(self.is_copied, self._num_begun)
             self._cursor = self.positions[run]
 
     def cursors_after(self, tokens: list[int]) -> Tensor:
@@ -63,43 +71,37 @@ class PageState:
             cursors[i] = cursor
         return cursors
 
-    def allowed_after(self, tokens: list[int]) -> Tensor:
-        """(T, NUM_STRUCTURE_TOKENS + V) bool: what may follow each of the tokens. A draft that breaks the grammar allows nothing after."""
+    def look_ahead(self, tokens: list[int]) -> Outlook:
+        """Follow the grammar and the rules along a draft."""
         allowed = np.zeros((len(tokens), NUM_STRUCTURE_TOKENS + self.num_runs), bool)
-        grammar, is_copied, last_run = copy(self.grammar), self.is_copied.copy(), self._last_run
-        for i, token in enumerate(tokens):
+        suggested: list[int | None] = []
+        grammar, is_copied, last_run, rank = copy(self.grammar), self.is_copied.copy(), self._last_run, self._num_begun
+        for row, token in zip(allowed, tokens, strict=True):
             run = token - NUM_STRUCTURE_TOKENS
             if run >= 0:
                 is_copied[run], last_run = True, run
+                rank = self._next_rank(is_copied, rank)
             grammar.advance(token)
             ends_with_hyphen = last_run is not None and self._ends_with_hyphen[last_run]
-            structure, pointer = grammar.allowed(ends_with_hyphen=ends_with_hyphen)
+            row[:NUM_STRUCTURE_TOKENS], pointer = grammar.allowed(ends_with_hyphen=ends_with_hyphen)
             if grammar.num_empty_cells:
-                structure[Structure.CELL] &= grammar.num_empty_cells <= self._num_cells_before_next(is_copied)
-            allowed[i, :NUM_STRUCTURE_TOKENS] = structure
+                row[Structure.CELL] &= grammar.num_empty_cells <= (self._num_skipped[rank] if rank < len(self._num_skipped) else 0)
             if pointer:
-                allowed[i, NUM_STRUCTURE_TOKENS:] = self._open_runs(is_copied, run)
-        return torch.from_numpy(allowed)
+                row[NUM_STRUCTURE_TOKENS:] = self._open_runs(is_copied, run)
+            start = self._line_starts[rank] if rank < len(self._line_starts) else None
+            suggested.append(start if start is not None and row[NUM_STRUCTURE_TOKENS + start] else None)
+        return Outlook(torch.from_numpy(allowed), suggested)
 
-    def suggested_after(self, tokens: list[int]) -> list[int | None]:
-        """After each of the tokens: the first run of the first line not yet begun, in the order that white space suggests."""
-        is_copied, suggested = self.is_copied.copy(), []
-        for token in tokens:
-            if token >= NUM_STRUCTURE_TOKENS:
-                is_copied[token - NUM_STRUCTURE_TOKENS] = True
-            rank = self._next_rank(is_copied)
-            suggested.append(self._line_starts[rank] if rank is not None else None)
-        return suggested
+    def nearest_starts(self, most: int) -> list[int]:
+        """First runs of lines not yet begun, in the order of white space: those among the `most` next ones."""
+        nearest = self._line_starts[self._num_begun : self._num_begun + most]
+        return [start for start in nearest if not self.is_copied[start]]
 
-    def _next_rank(self, is_copied: np.ndarray) -> int | None:
-        """Rank of the first line not yet begun."""
-        ranks = range(self._num_begun, len(self._line_starts))
-        return next((rank for rank in ranks if not is_copied[self._line_starts[rank]]), None)
-
-    def _num_cells_before_next(self, is_copied: np.ndarray) -> int:
-        """Cells that may be left empty in front of the next line."""
-        rank = self._next_rank(is_copied)
-        return self._num_skipped[rank] if rank is not None else 0
+    def _next_rank(self, is_copied: np.ndarray, rank: int) -> int:
+        """Rank of the first line not yet begun, from `rank` on; their number when there is none."""
+        while rank < len(self._line_starts) and is_copied[self._line_starts[rank]]:
+            rank += 1
+        return rank
 
     def _open_runs(self, is_copied: np.ndarray, run: int) -> np.ndarray:
         """(V,) bool: the runs that may be copied next, after pointer `run` (negative: after a structure token)."""
