@@ -9,14 +9,18 @@ from dataclasses import dataclass, field
 from ocr_app.errors import ConfigError
 
 
+def num_usable_cores() -> int:
+    """Cores this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def spare_cores() -> int:
     """Cores for the encoder beside the one that decodes, at least 1.
 
     More threads than cores are worse than slow: with two each on two cores, both wait for each other at every product of matrices, and a
     page takes 1.8 times as long as with one each.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores - 1)
+    return max(1, num_usable_cores() - 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from pathlib import Path
 
 from ocr_app.bench import accuracy_tables
 from ocr_app.bench.engines import ENGINES, Engine, EngineOptions, EngineOutput, EngineSession, make_engine, timed_read
-from ocr_app.bench.environment import REPOSITORY, RESULTS, print_result
+from ocr_app.bench.environment import REPOSITORY, RESULTS, command, print_result
 from ocr_app.bench.ground_truth import TruthDocument, load_file, load_held_out, load_samples
 from ocr_app.bench.page_score import PageRecord, score_page
 from ocr_app.bench.worst import write_worst
@@ -50,7 +50,7 @@ def main(argv: list[str]) -> int:
         print("No engine could read any page; nothing is saved.", file=sys.stderr)
         return 1
     result = {
-        "command": "python -m ocr_app bench accuracy",
+        "command": command("accuracy", argv),
         "settings": {"dpi": options.dpi, "threads": options.threads, "pages_per_file": options.pages},
         "missing": missing,
         **accuracy_tables.summarise(documents, records),

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ocr_app.bench.environment import REPOSITORY, RESULTS, markdown_table, print_result
+from ocr_app.bench.environment import REPOSITORY, RESULTS, command, markdown_table, print_result
 from ocr_app.bench.metrics import character_error_rate, word_f1
 from ocr_app.config import EncoderConfig, LoaderConfig
 from ocr_app.document.loader import open_document
@@ -53,7 +53,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--save", action="store_true", help="keep the result in assets/bench")
     args = parser.parse_args(argv)
     name, result = ("encoder_reuse", measure_reuse(args)) if args.reuse else ("encoder", compare(args))
-    print_result(name, result, RESULTS / f"{name}.json" if args.save else None)
+    print_result(name, {"command": command("encoder", argv), **result}, RESULTS / f"{name}.json" if args.save else None)
     return 0
 
 
@@ -97,8 +97,9 @@ def measure_reuse(args: argparse.Namespace) -> dict[str, Any]:
         "saved": round(1 - on_s / off_s, 3) if off_s else None,
         "same_text": all(page_text(off) == page_text(on) for off, on in pairs),
     }
-    print(markdown_table(tuple(result), [tuple(result.values())]))
-    return result
+    columns, rows = tuple(result), [tuple(result.values())]
+    print(markdown_table(columns, rows))
+    return {"tables": {"encoder-reuse": {"columns": columns, "rows": rows}}}
 
 
 def sample_files(folders: list[Path] | None) -> list[Path]:

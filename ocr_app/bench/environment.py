@@ -15,6 +15,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from ocr_app.config import num_usable_cores
+
 PACKAGES = ("torch", "onnxruntime", "numpy", "rapidocr", "pymupdf-lite")
 _NUMBER = re.compile(r"[-+]?[\d.,]+(?:e[-+]?\d+)?[ %×x]*|–|")
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -25,7 +27,7 @@ def describe_machine() -> dict[str, Any]:
     """Hardware, versions, commit and date of this run. A value that cannot be found out is None."""
     return {
         "cpu": _cpu_name(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": num_usable_cores(),
         "memory_gb": _memory_gb(),
         "gpu": _gpu_name(),
         "system": f"{platform.system()} {platform.machine()}",
@@ -34,6 +36,12 @@ def describe_machine() -> dict[str, Any]:
         "commit": _commit(),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
     }
+
+
+def command(bench: str, argv: Sequence[str]) -> str:
+    """The command of a run as it goes into the result; of folders and files only the names."""
+    words = (Path(word).name if word.startswith("/") else word for word in argv if word != "--save")
+    return " ".join(["python -m ocr_app bench", bench, *words])
 
 
 def machine_line(machine: Mapping[str, Any]) -> str:

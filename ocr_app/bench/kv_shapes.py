@@ -41,8 +41,3 @@ PUBLISHED_SPARSE_BYTES = 1_770_000_000
 def gigabytes(num_bytes: int | None, digits: int = 2) -> str | None:
     """In units of 10^9 bytes, as the published figures are."""
     return None if num_bytes is None else f"{num_bytes / GB:.{digits}f}"
-
-
-def command(bench: str, argv: list[str]) -> str:
-    """The command of a run as it goes into the result."""
-    return " ".join(["python -m ocr_app bench", bench, *(word for word in argv if word != "--save")])

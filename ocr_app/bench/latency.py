@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ocr_app.bench.environment import RESULTS, markdown_table, print_result
+from ocr_app.bench.environment import RESULTS, command, markdown_table, print_result
 from ocr_app.bench.kv_runs import (
     KVPage,
     Timing,
@@ -27,7 +27,7 @@ from ocr_app.bench.kv_runs import (
     step,
     write_pages,
 )
-from ocr_app.bench.kv_shapes import GB, KVShape, command
+from ocr_app.bench.kv_shapes import GB, KVShape
 from ocr_app.bench.planner import plan
 from ocr_app.bench.step_costs import bytes_read, shares
 from ocr_app.config import SparsityConfig

@@ -12,10 +12,10 @@ from typing import Any
 
 import torch
 
-from ocr_app.bench.environment import RESULTS, markdown_table, print_result
+from ocr_app.bench.environment import RESULTS, command, markdown_table, print_result
 from ocr_app.bench.kv_error import error_table
 from ocr_app.bench.kv_runs import KVPage, add_document, add_run_options, open_engine, start_run, step, write_pages
-from ocr_app.bench.kv_shapes import GB, PUBLISHED_PAGE_TOKENS, PUBLISHED_SHAPE, PUBLISHED_SPARSE_BYTES, KVShape, command, gigabytes
+from ocr_app.bench.kv_shapes import GB, PUBLISHED_PAGE_TOKENS, PUBLISHED_SHAPE, PUBLISHED_SPARSE_BYTES, KVShape, gigabytes
 from ocr_app.bench.planner import largest_cap, plan
 from ocr_app.config import SparsityConfig
 from ocr_app.decoder.engine import Engine

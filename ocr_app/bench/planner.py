@@ -12,7 +12,7 @@ import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ocr_app.bench.environment import RESULTS, markdown_table, print_result
+from ocr_app.bench.environment import RESULTS, command, markdown_table, print_result
 from ocr_app.bench.kv_shapes import (
     GB,
     ITEM_BYTES,
@@ -21,7 +21,6 @@ from ocr_app.bench.kv_shapes import (
     PUBLISHED_SHAPE,
     PUBLISHED_SPARSE_BYTES,
     KVShape,
-    command,
     gigabytes,
 )
 from ocr_app.config import SparsityConfig

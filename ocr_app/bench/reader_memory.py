@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ocr_app.bench.environment import RESULTS, markdown_table, print_result
+from ocr_app.bench.environment import RESULTS, command, markdown_table, print_result
 from ocr_app.config import AppConfig, EncoderConfig, LoaderConfig, ReaderConfig
 from ocr_app.errors import ConfigError
 from ocr_app.types import DocumentFinished, Event, Telemetry
@@ -39,7 +39,7 @@ def main(argv: list[str]) -> int:
     table = {"columns": COLUMNS, "rows": [_row(run) for run in runs]}
     print(markdown_table(**table))
     result = {
-        "command": "python -m ocr_app bench reader_memory FILE",
+        "command": command("reader_memory", argv),
         "settings": {"file": options.file.name, "model": options.model, "encoder": options.encoder, "dpi": options.dpi},
         "growth": growth(runs),
         "tables": {"reader-memory": table},

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ocr_app.bench.environment import RESULTS, markdown_table, print_result
+from ocr_app.bench.environment import RESULTS, command, markdown_table, print_result
 from ocr_app.bench.kv_runs import (
     TOKEN,
     KVPage,
@@ -27,7 +27,7 @@ from ocr_app.bench.kv_runs import (
     timed,
     write_pages,
 )
-from ocr_app.bench.kv_shapes import KVShape, command, gigabytes
+from ocr_app.bench.kv_shapes import KVShape, gigabytes
 from ocr_app.bench.planner import plan
 from ocr_app.config import SparsityConfig
 from ocr_app.decoder.engine import Engine
