@@ -20,13 +20,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
 from typing import Any
 
-from ocr_app.bench.environment import REPOSITORY, RESULTS, markdown_table, print_result
+from ocr_app.bench.environment import REPOSITORY, RESULTS, command, markdown_table, print_result
 from ocr_app.errors import ConfigError
 
 COLUMNS = ("pages done", "seconds", "heap MB", "nodes", "received kB a page", "server MB")
-CHROMIUM_ARGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking")
+CHROMIUM_ARGS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
 IS_OVER = ("done", "warnings", "cancelled", "error", "password")
 POLL_S = 1.0
 START_S = 120.0
@@ -53,7 +58,7 @@ def main(argv: list[str]) -> int:
     table = {"columns": COLUMNS, "rows": rows(readings)}
     print(markdown_table(**table))
     result = {
-        "command": f"python -m ocr_app bench app {options.file.name}" + f" --pages {options.pages}" * bool(options.pages),
+        "command": command("app", argv),
         "state": state,
         "pages_listed": num_listed,
         "heap_growth": growth([reading.heap_bytes for reading in readings]),
@@ -113,19 +118,26 @@ def growth(values: list[float]) -> float | None:
 
 
 @contextmanager
-def running_app() -> Iterator[tuple[str, subprocess.Popen]]:
-    """The app in a process of its own, and its address."""
-    environment = os.environ | {"OCR_APP_PORT": str(_free_port()), "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(
-        [sys.executable, str(REPOSITORY / "app.py")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
-    ) as process:
+def running_app(settings: dict[str, str] | None = None, log: list[str] | None = None) -> Iterator[tuple[str, subprocess.Popen]]:
+    """The app in a process of its own, and its address. What it prints goes to `log`; settings are environment variables.
+
+    Raises ConfigError when it does not start.
+    """
+    lines = log if log is not None else []
+    environment = os.environ | {"OCR_APP_PORT": str(_free_port()), "PYTHONUNBUFFERED": "1"} | (settings or {})
+    command = [sys.executable, str(REPOSITORY / "app.py")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, cwd=REPOSITORY) as process:
+        address: Queue[str | None] = Queue()
+        reader = Thread(target=_collect, args=(process, lines, address), daemon=True)  # else a full pipe would stop the app
+        reader.start()
         try:
-            yield _address(process), process
+            yield _wait_for(address, lines), process
         finally:
             process.terminate()
             with suppress(subprocess.TimeoutExpired):
                 process.wait(15)
             process.kill()
+            reader.join(5)
 
 
 def _free_port() -> int:
@@ -134,14 +146,19 @@ def _free_port() -> int:
         return listener.getsockname()[1]
 
 
-def _address(process: subprocess.Popen) -> str:
-    deadline = time.monotonic() + START_S
+def _collect(process: subprocess.Popen, lines: list[str], address: "Queue[str | None]") -> None:
     for line in process.stdout:
+        lines.append(line)
         if match := re.search(r"http://127\.0\.0\.1:\d+", line):
-            return match.group()
-        if time.monotonic() > deadline:
-            break
-    raise ConfigError("The app did not start; run ./run to see why.")
+            address.put(match.group())
+    address.put(None)  # it ended
+
+
+def _wait_for(address: "Queue[str | None]", lines: list[str]) -> str:
+    with suppress(Empty):
+        if url := address.get(timeout=START_S):
+            return url
+    raise ConfigError(f"The app did not start; it printed:\n{''.join(lines)}")
 
 
 @contextmanager
@@ -154,7 +171,7 @@ def browser_page() -> Iterator[Any]:
     if chromium is None or sync_playwright is None:
         raise ConfigError("This bench needs Chromium and playwright: `apt install chromium`, `pip install -r requirements-dev.txt`.")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=[*CHROMIUM_ARGS, "--js-flags=--expose-gc"])
+        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
         page = browser.new_page(viewport={"width": 1440, "height": 950})
         page.set_default_timeout(1000 * START_S)
         yield page

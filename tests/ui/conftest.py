@@ -4,26 +4,17 @@ Without Chromium or playwright the browser tests skip and say why; with REQUIRE_
 """
 
 import os
-import re
 import shutil
-import socket
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ocr_app.bench.app import CHROMIUM_ARGS, running_app
+
 ROOT = Path(__file__).parents[2]
 OUTPUT = ROOT / "tests" / "output"
-CHROMIUM_ARGS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
-START_TIMEOUT_S = 120
 NUM_LONG_PAGES = 60
 
 
@@ -61,46 +52,20 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from tests.ui.random_reader import write_random_reader
 
     weights = write_random_reader(tmp_path_factory.mktemp("reader") / "reader.safetensors")
-    environment = os.environ | {
+    settings = {
         "OCR_APP_MODEL": "plain",
         "OCR_APP_READER_WEIGHT_PATH": str(weights),
         "OCR_APP_READER_THREADS": "1",
         "OCR_APP_ENCODER_THREADS": "1",
         "OCR_APP_LOADER_MAX_FILE_BYTES": str(4 * 2**20),
-        "OCR_APP_PORT": str(free_port()),
-        "PYTHONUNBUFFERED": "1",
     }
-    with subprocess.Popen(
-        [sys.executable, str(ROOT / "app.py")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, cwd=ROOT
-    ) as process:
-        lines: list[str] = []
-        found = threading.Event()
-        reader = threading.Thread(target=collect, args=(process, lines, found), daemon=True)
-        reader.start()
-        try:
-            assert found.wait(START_TIMEOUT_S), "the app did not start:\n" + "".join(lines)
-            url = next(match.group() for line in lines if (match := re.search(r"http://127\.0\.0\.1:\d+", line)))
+    log: list[str] = []
+    try:
+        with running_app(settings, log) as (url, _process):
             yield url
-        finally:
-            process.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(15)
-            process.kill()
-            reader.join(5)
-            (OUTPUT / "app.log").write_text("".join(lines))
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def collect(process: subprocess.Popen, lines: list[str], found: threading.Event) -> None:
-    for line in process.stdout:
-        lines.append(line)
-        if "http://127.0.0.1" in line:
-            found.set()
+    finally:
+        OUTPUT.mkdir(exist_ok=True)
+        (OUTPUT / "app.log").write_text("".join(log))
 
 
 @pytest.fixture
