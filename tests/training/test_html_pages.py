@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
@@ -33,8 +32,9 @@ from ocr_app.training.regions import (
 from ocr_app.training.style_draw import draw_style
 from ocr_app.training.styles import FONTS, RunningHead, Style
 from ocr_app.training.texts import TextSource
-from ocr_app.training.truth import LEADER, LaidOutDocument, PageTruth, SourceUnit, TraceError, UnitKind, trace_document
+from ocr_app.training.truth import LaidOutDocument, PageTruth, SourceUnit, TraceError, UnitKind, trace_document
 from ocr_app.training.typesetting import page_label
+from tests.training.source_check import num_units_like_their_source
 
 # The text packages are not needed: without them words are made up, and a warning says so.
 pytestmark = pytest.mark.filterwarnings("ignore:No text package:RuntimeWarning")
@@ -105,24 +105,7 @@ def document() -> LaidOutDocument:
 @pytest.mark.browser
 def test_units_without_soft_hyphens_are_their_source_text(every_kind):
     units, pages = every_kind
-    found: dict[tuple, str] = defaultdict(str)
-    for page in pages:
-        for index, unit in enumerate(page.units):
-            text = "".join(page.chars[at] for at in np.flatnonzero((page.unit_of == index) & ~page.soft_hyphen))
-            key = (unit.kind, unit.region, unit.row, unit.column)
-            if not (unit.kind is UnitKind.CELL and found[key] == text):  # the head comes again on each page
-                found[key] += text
-    for source in units.values():
-        if source.unit.kind is not UnitKind.FURNITURE:
-            wanted = "".join(source.text.split())
-            text = found[source.unit.kind, source.unit.region, source.unit.row, source.unit.column]
-            if LEADER in wanted:
-                title, target = wanted.split(LEADER)
-                assert text.startswith(title + "..")
-                assert text.endswith(".." + target)
-            else:
-                assert text == wanted
-    assert len(units) > 100
+    assert num_units_like_their_source(units, pages) > 100
     assert len(pages) > 3
     assert sum(page.soft_hyphen.sum() for page in pages) > 5
     assert any(unit.kind is UnitKind.FOOTNOTE for unit in pages[-1].units)
