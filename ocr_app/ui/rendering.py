@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from ocr_app.types import PageResult, Piece, Region, RegionKind
+from ocr_app.ui.formulas import show_formulas
 
 NUMBERING = re.compile(r"[(\[]?\w{1,4}[.)\]]")
 BULLETS = "•▪–—*·◦●○■□-"
@@ -96,6 +97,7 @@ def markdown_html(markdown: str) -> str:
 def _parser() -> MarkdownIt:
     # html off: tags in the text come out escaped
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    show_formulas(parser)
     parser.add_render_rule("link_open", _open_link)
     parser.add_render_rule("link_close", _close_link)
     parser.add_render_rule("image", _image)

@@ -23,12 +23,16 @@ HOSTILE = [
     "&lt;script&gt;",
     "<style>*{display:none}</style>",
     "[x]: javascript:alert(1)\n\n[x]",
+    r"\(\text{<img src=x onerror=alert(1)>}\)",
+    r"\(\href{javascript:alert(1)}{x} \style{background:url(https://example.org)}{y} \color{red}z\)",
+    "\\[\n\\text{</math><script>alert(1)</script>}\n\\]",
 ]
 TAGS = {
     *("p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "span", "pre", "code", "em", "strong", "br", "hr", "blockquote"),
+    *("math", "mrow", "mi", "mn", "mo", "mtext", "mfrac", "msup", "mstyle"),
     *("table", "thead", "tbody", "tr", "th", "td", "div"),
 }
-ATTRIBUTES = {"class", "style", "data-run", "scope", "title", "tabindex", "start"}
+ATTRIBUTES = {"class", "style", "data-run", "scope", "title", "tabindex", "start", "display", "stretchy"}
 
 
 class Reader(HTMLParser):
@@ -78,6 +82,22 @@ def test_any_text_is_inert(text: str):
     diff = page_diff(text, text[::-1])
     assert Reader(diff.first_html).text == text.replace("\r", "")
     assert Reader(diff.first_html).tags <= {"del"}
+
+
+def test_formulas_are_drawn_and_money_is_not_one():
+    inline, block = Reader(markdown_html(r"Half \(\frac{1}{2}\) of it.")), Reader(markdown_html("\\[\nE = mc^2\n\\]"))
+    assert {"math", "mfrac"} <= inline.tags
+    assert inline.text.split() == ["Half", "12", "of", "it."]
+    assert {"math", "msup"} <= block.tags
+    assert ("display", "block") in block.attributes
+    assert "math" not in Reader(markdown_html("from $5 to $7, and \\\\(a\\\\)")).tags
+
+
+@pytest.mark.parametrize("source", [r"\frac{", "a_b_c", "{" * 3000, "x" * 5000])
+def test_what_is_no_formula_is_shown_as_it_is(source: str):
+    page = Reader(markdown_html(rf"\({source}\)"))
+    assert "code" in page.tags
+    assert page.text.strip() == source
 
 
 @pytest.mark.parametrize("kind", [kind for kind in RegionKind if kind is not RegionKind.TABLE])
