@@ -101,6 +101,7 @@ class EncodedPage:
     encode_s: float = 0.0
     num_reuse_hits: int = 0
     num_reuse_lookups: int = 0
+    figures: tuple[Box, ...] = ()  # pictures, which are not read
 
     @property
     def page_index(self) -> int:
@@ -182,6 +183,7 @@ class PageResult:
     reason: str | None = None
     regions: tuple[Region, ...] = ()
     runs: tuple[Run, ...] = ()
+    figures: tuple[Box, ...] = ()
     width_px: int = 0
     height_px: int = 0
     dpi: float = 0.0
@@ -253,6 +255,7 @@ class PageStarted:
     page_index: int
     image: PageImage
     runs: tuple[Run, ...]
+    figures: tuple[Box, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ocr_app import __version__
-from ocr_app.types import PageResult, Piece, Region, RegionKind, Run, Verdict, cell_text
+from ocr_app.types import Box, PageResult, Piece, Region, RegionKind, Run, Verdict, cell_text
 
 SCHEMA_VERSION = 1
 
@@ -64,6 +64,7 @@ def page_record(result: PageResult) -> dict[str, Any]:
         "joint": result.joint,
         "regions": [_region_record(region, result.runs) for region in result.regions],
         "runs": [_run_record(run) for run in result.runs],
+        "figures": [_rounded(box) for box in result.figures],
     }
 
 
@@ -91,7 +92,7 @@ def _cell_record(cell: tuple[Piece, ...]) -> dict[str, Any]:
 def _run_record(run: Run) -> dict[str, Any]:
     return {
         "text": run.text,
-        "box": [round(side, 2) for side in run.box],
+        "box": _rounded(run.box),
         "confidence": round(run.confidence, 4),
         "has_space_after": run.has_space_after,
         "line": run.line_index,
@@ -104,4 +105,8 @@ def _hull(runs: list[Run]) -> list[float] | None:
     if not runs:
         return None
     lefts, tops, rights, bottoms = zip(*(run.box for run in runs), strict=True)
-    return [round(side, 2) for side in (min(lefts), min(tops), max(rights), max(bottoms))]
+    return _rounded((min(lefts), min(tops), max(rights), max(bottoms)))
+
+
+def _rounded(box: Box) -> list[float]:
+    return [round(side, 2) for side in box]

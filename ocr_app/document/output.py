@@ -5,7 +5,7 @@ Works on page records only: it knows nothing of files that were read, models or 
 
 import io
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from ocr_app.document.html_output import document_html
@@ -104,20 +104,30 @@ def result_markdown(result: PageResult, *, furniture: bool = False) -> str:
     return result.markdown
 
 
-def document_zip(results: Iterable[PageResult], *, source: str) -> bytes:
-    """A ZIP of the document as Markdown, HTML and JSON, and of every page's Markdown."""
-    results = list(results)
+def document_zip(results: Iterable[PageResult], *, source: str, figures: Mapping[int, Sequence[bytes]] | None = None) -> bytes:
+    """A ZIP of the document as Markdown, HTML and JSON, of every page's Markdown, and of its pictures: JPEGs by page index."""
+    results, figures = list(results), figures or {}
     files = {
         "document.md": document_markdown(results) + "\n",
         "document.html": document_html(results, title=source),
         "document.json": document_json(results, source=source),
     }
-    files |= {f"pages/page-{result.page_number:04d}.md": result.markdown + "\n" for result in results}
+    pictures = {_figure_name(index + 1, place): jpeg for index, jpegs in figures.items() for place, jpeg in enumerate(jpegs, start=1)}
+    for result in results:
+        names = [_figure_name(result.page_number, place) for place in range(1, 1 + len(figures.get(result.page_index, ())))]
+        parts = [result.markdown, *(f"![](../{name})" for name in names)]
+        files[f"pages/page-{result.page_number:04d}.md"] = "\n\n".join(filter(None, parts)) + "\n"
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():
             archive.writestr(zipfile.ZipInfo(name, _ZIP_TIME), text, zipfile.ZIP_DEFLATED)
+        for name, jpeg in pictures.items():
+            archive.writestr(zipfile.ZipInfo(name, _ZIP_TIME), jpeg)
     return buffer.getvalue()
+
+
+def _figure_name(page_number: int, place: int) -> str:
+    return f"figures/page-{page_number:04d}-{place}.jpg"
 
 
 def _running_joint(before: PageResult | None, result: PageResult, *, furniture: bool) -> str | None:

@@ -81,7 +81,7 @@ class Run:
         if fed is None:
             return PageResult(page_index, Verdict.CANCELLED, reason="Stopped before this page was read.")
         if fed.image is not None and fed.verdict is None:
-            yield PageStarted(page_index, fed.image, fed.page.runs if fed.page else ())
+            yield PageStarted(page_index, fed.image, fed.page.runs if fed.page else (), getattr(fed.page, "figures", ()))
         if fed.page is not None:
             return (yield from self._read(page_index, fed))
         return PageResult(page_index, fed.verdict or Verdict.BLANK, reason=fed.reason, **_paper(fed.image))
@@ -187,6 +187,7 @@ def _page_result(page_index: int, fed: FedPage, attempt: PageAttempt) -> PageRes
         reason=reason,
         regions=reading.regions if reading else (),
         runs=fed.page.runs,
+        figures=getattr(fed.page, "figures", ()),  # only a page seen by the visual encoder has any
         confidence=reading.confidence if reading else None,
         num_tokens=reading.num_tokens if reading else 0,
         encode_s=fed.encode_s,

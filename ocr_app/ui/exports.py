@@ -23,7 +23,8 @@ def _html(job: Job, path: Path) -> None:
 
 
 def _zip(job: Job, path: Path) -> None:
-    path.write_bytes(document_zip(job.lanes[0].store.results(), source=job.name))
+    store = job.lanes[0].store
+    path.write_bytes(document_zip(store.results(), source=job.name, figures=store.figures()))
 
 
 def _report(job: Job, path: Path) -> None:

@@ -89,7 +89,7 @@ class Lane:
     def _take(self, event: Event) -> None:
         # files first: a page that the view calls finished can be read back
         if isinstance(event, PageStarted) and self._keeps_pictures:
-            self.store.save_picture(event.image, event.runs)
+            self.store.save_picture(event.image, event.runs, event.figures)
         elif isinstance(event, PageFinished):
             self.store.save_result(event.result)
         with self.lock:

@@ -26,14 +26,18 @@ class PageStore:
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="longscribe-"))
 
-    def save_picture(self, image: PageImage, runs: tuple[Run, ...]) -> None:
-        """Keep the page image as a JPEG with the boxes of its runs, and a thumbnail."""
+    def save_picture(self, image: PageImage, runs: tuple[Run, ...], figures: tuple[Box, ...] = ()) -> None:
+        """Keep the page image as a JPEG with the boxes of its runs, a thumbnail, and what the page has of pictures in full size."""
         picture, scale = _jpeg(image.pixels, PICTURE_SIDE_PX)
         boxes = [tuple(round(side * scale) for side in run.box) for run in runs]
         self._write(f"{image.page_index}.jpg", picture)
         self._write(f"{image.page_index}.thumb.jpg", _jpeg(image.pixels, THUMB_SIDE_PX)[0])
         size = (round(image.width_px * scale), round(image.height_px * scale))
         self._write(f"{image.page_index}.boxes", pickle.dumps((size, boxes)))
+
+        for place, (x0, y0, x1, y1) in enumerate(figures):
+            crop = image.pixels[int(y0) : max(int(y1), int(y0) + 1), int(x0) : max(int(x1), int(x0) + 1)]
+            self._write(f"{image.page_index}.{place:03d}.figure", _jpeg(crop, max(crop.shape))[0])
 
     def save_result(self, result: PageResult) -> None:
         self._write(f"{result.page_index}.page", pickle.dumps(result))
@@ -61,6 +65,13 @@ class PageStore:
             result = self.result(page_index)
             if result:
                 yield result
+
+    def figures(self) -> dict[int, list[bytes]]:
+        """JPEGs of the pictures on each page that has any, by page index."""
+        found: dict[int, list[bytes]] = {}
+        for path in sorted(self.folder.glob("*.figure")):
+            found.setdefault(int(path.name.split(".")[0]), []).append(path.read_bytes())
+        return dict(sorted(found.items()))
 
     def close(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)

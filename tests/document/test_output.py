@@ -211,3 +211,16 @@ def test_zip_holds_every_format_and_every_page_and_is_repeatable():
         assert archive.read("document.md").decode() == document_markdown(results) + "\n"
         assert json.loads(archive.read("document.json"))["page_count"] == 3
     assert names == ["document.md", "document.html", "document.json", *(f"pages/page-000{number}.md" for number in (1, 2, 3))]
+
+
+def test_pictures_lie_in_the_zip_and_are_linked_from_their_page():
+    results = [page(1, region("a")), page(2, verdict=Verdict.BLANK), page(3, region("b"))]
+    with zipfile.ZipFile(io.BytesIO(document_zip(results, source="a.pdf", figures={1: [b"first"], 2: [b"second", b"third"]}))) as archive:
+        found = {name: archive.read(name) for name in archive.namelist() if name.startswith("figures/")}
+        pages = [archive.read(f"pages/page-000{number}.md").decode() for number in (1, 2, 3)]
+    assert found == {"figures/page-0002-1.jpg": b"first", "figures/page-0003-1.jpg": b"second", "figures/page-0003-2.jpg": b"third"}
+    assert pages == [
+        "a\n",
+        "![](../figures/page-0002-1.jpg)\n",
+        "b\n\n![](../figures/page-0003-1.jpg)\n\n![](../figures/page-0003-2.jpg)\n",
+    ]

@@ -86,7 +86,7 @@ def result_of(page_index: int, words: list[str], verdict: Verdict = Verdict.OK) 
 def page_events(page_index: int, num_pages: int, *, is_full: bool = False) -> Iterator[Event]:
     """One good page: started, four deltas with a reading after each, finished."""
     words = words_of_page(page_index)
-    yield PageStarted(page_index, image_of(page_index), runs_of(words))
+    yield PageStarted(page_index, image_of(page_index), runs_of(words), ((10.0, 10.0, 40.0, 30.0),) if page_index == 1 else ())
     for start in range(0, len(words), 10):
         text = ("" if start == 0 else " ") + " ".join(words[start : start + 10])
         yield TextDelta(page_index, text, tuple(range(start, start + 10)))

@@ -252,7 +252,9 @@ def test_exports_are_written_once_and_hold_the_text(visit: Visit):
     assert all(path.parent == job.lanes[0].store.folder / "exports" for path in written.values())
     assert words_of_page(1)[5] in written["markdown"].read_text()
     assert json.loads(written["json"].read_text())
-    assert zipfile.is_zipfile(written["zip"])
+    with zipfile.ZipFile(written["zip"]) as archive:
+        assert [name for name in archive.namelist() if name.startswith("figures/")] == ["figures/page-0002-1.jpg"]
+        assert archive.read("figures/page-0002-1.jpg")[:2] == b"\xff\xd8", "a JPEG"
     report = written["report"].read_text()
     assert "<polyline" in report
     assert "<name>" not in report

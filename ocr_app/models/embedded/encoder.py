@@ -11,6 +11,7 @@ from ocr_app.config import EncoderConfig
 from ocr_app.models.embedded.accurate import AccurateRecogniser
 from ocr_app.models.embedded.crops import cut_line, quad_part, quad_size
 from ocr_app.models.embedded.detector import LineDetector
+from ocr_app.models.embedded.figures import find_figures
 from ocr_app.models.embedded.recogniser import LineRecogniser, ReadLine
 from ocr_app.models.embedded.reuse import read_reusing, shared_store
 from ocr_app.models.embedded.rows import row_order
@@ -43,7 +44,8 @@ class VisualEncoder:
             read, num_hits = self._read(_cut(image, quads))
         lines, runs, features = _lay_out(quads, read, (image.width_px, image.height_px))
         num_lookups = len(quads) if self._store is not None else 0
-        return EncodedPage(image, lines, runs, features, time.perf_counter() - started, num_hits, num_lookups)
+        figures = find_figures(image, [line.box for line in lines])
+        return EncodedPage(image, lines, runs, features, time.perf_counter() - started, num_hits, num_lookups, figures)
 
     def _detect_upright(self, image: PageImage) -> tuple[PageImage, np.ndarray]:
         """The page with its lines level, and their corners. A page that lies right is looked at once and costs nothing more."""
