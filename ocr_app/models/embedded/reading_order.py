@@ -1,18 +1,23 @@
 """Reading order by white space alone: a page is cut along gaps into blocks, as in recursive XY cuts. Pure geometry, knows no text.
 
-Columns of prose are cut apart first, then what lies below a gap, then columns of other text (side headings). Cells of a table are never cut
-into columns: a table is read by its rows.
+What stands in the margins above and below the text is set aside. Then columns of prose are cut apart, then what lies below a gap, then
+columns of other text (side headings). Cells of a table are never cut into columns: a table is read by its rows.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from ocr_app.models.embedded.rows import group_rows
 from ocr_app.types import Box
 
 PROSE_WIDTH = 10.0  # line heights: a column with wider lines than this holds sentences
+CROSSING_SHARE = 0.08  # of the lines may reach over the gutter between columns
+PROSE_SHARE = 0.3  # of a column's height under lines of that width
 PROSE_GUTTER = 0.4  # line heights of empty paper between columns of prose: no gap between words goes down a whole column
 GUTTER = 0.8  # and between other columns
 ROW_GAP = 0.45  # line heights of empty paper between blocks
+MARGIN_GAP = 0.7  # line heights of empty paper between running heads and the text
+MAX_MARGIN_HEIGHT = 3.5  # line heights
 MAX_DEPTH = 24
 
 Block = list[list[int]]  # rows from top to bottom, each a list of boxes from left to right
@@ -20,7 +25,28 @@ Block = list[list[int]]  # rows from top to bottom, each a list of boxes from le
 
 def reading_blocks(boxes: Sequence[Box], line_height: float) -> list[Block]:
     """Blocks of rows in reading order; every box is in exactly one row."""
-    return _cut(boxes, list(range(len(boxes))), line_height, MAX_DEPTH) if boxes else []
+    if not boxes:
+        return []
+    parts = _without_margins(boxes, list(range(len(boxes))), line_height)
+    return [block for part in parts for block in _cut(boxes, part, line_height, MAX_DEPTH)]
+
+
+def _without_margins(boxes: Sequence[Box], members: list[int], line_height: float) -> list[list[int]]:
+    """The head, the text and the foot of a page. A page number below the first of two columns belongs to neither."""
+    bands = _split(boxes, members, axis=1, gap=MARGIN_GAP * line_height)
+    if len(bands) == 1:
+        return bands
+    has_head, has_foot = (_is_margin(boxes, band, line_height) for band in (bands[0], bands[-1]))
+    head, foot = bands[: int(has_head)], bands[len(bands) - int(has_foot) :]
+    text = [index for band in bands[len(head) : len(bands) - len(foot)] for index in band]
+    return [*head, *([text] if text else []), *foot]
+
+
+def _is_margin(boxes: Sequence[Box], members: list[int], line_height: float) -> bool:
+    """A few lines, none as wide as a sentence: those may as well be the ends of columns."""
+    height = max(boxes[index][3] for index in members) - min(boxes[index][1] for index in members)
+    widest = max(boxes[index][2] - boxes[index][0] for index in members)
+    return height <= MAX_MARGIN_HEIGHT * line_height and widest < PROSE_WIDTH * line_height
 
 
 def _cut(boxes: Sequence[Box], members: list[int], line_height: float, depth: int) -> list[Block]:
@@ -35,6 +61,9 @@ def _parts(boxes: Sequence[Box], members: list[int], line_height: float) -> list
     columns = _split(boxes, members, axis=0, gap=PROSE_GUTTER * line_height)
     if len(columns) > 1 and all(_is_prose(boxes, column, line_height) for column in columns):
         return columns
+    strips = _strips(boxes, members, line_height)
+    if len(strips) > 1:
+        return strips
     bands = _split(boxes, members, axis=1, gap=ROW_GAP * line_height)
     if len(bands) > 1:
         return bands
@@ -42,6 +71,40 @@ def _parts(boxes: Sequence[Box], members: list[int], line_height: float) -> list
     if len(columns) == 2 and any(_is_prose(boxes, column, line_height) for column in columns):
         return columns
     return [members]
+
+
+def _strips(boxes: Sequence[Box], members: list[int], line_height: float) -> list[list[int]]:
+    """Cut above and below the few lines that reach over the gutter of columns of prose: titles, and captions of wide tables."""
+    gutter = _crossed_gutter(boxes, members, line_height)
+    if gutter is None:
+        return [members]
+    crossing = sorted((index for index in members if boxes[index][0] < gutter < boxes[index][2]), key=lambda index: _middle(boxes[index]))
+    strips: list[list[int]] = [[] for _ in range(2 * len(crossing) + 1)]
+    for place, index in enumerate(crossing):
+        strips[2 * place + 1].append(index)
+    for index in set(members) - set(crossing):
+        strips[2 * sum(_middle(boxes[other]) < _middle(boxes[index]) for other in crossing)].append(index)
+    return [strip for strip in strips if strip]
+
+
+def _crossed_gutter(boxes: Sequence[Box], members: list[int], line_height: float) -> float | None:
+    """The middle of the widest stretch that only a few lines cross, with prose on both of its sides."""
+    few = max(1, int(CROSSING_SHARE * len(members)))
+    edges = sorted({*(boxes[index][0] for index in members), *(boxes[index][2] for index in members)})
+    best, widest = None, PROSE_GUTTER * line_height
+    for left, right in pairwise(edges):
+        if right - left < widest:
+            continue
+        middle = (left + right) / 2
+        sides = [index for index in members if boxes[index][2] <= middle], [index for index in members if boxes[index][0] >= middle]
+        num_crossing = len(members) - len(sides[0]) - len(sides[1])
+        if 0 < num_crossing <= few and all(side and _is_prose(boxes, side, line_height) for side in sides):
+            best, widest = middle, right - left
+    return best
+
+
+def _middle(box: Box) -> float:
+    return (box[1] + box[3]) / 2
 
 
 def _rows(boxes: Sequence[Box], members: list[int]) -> Block:
@@ -62,6 +125,7 @@ def _split(boxes: Sequence[Box], members: list[int], axis: int, gap: float) -> l
 
 
 def _is_prose(boxes: Sequence[Box], members: list[int], line_height: float) -> bool:
-    """At least two lines, and half of them as wide as sentences are."""
-    widths = sorted(boxes[index][2] - boxes[index][0] for index in members)
-    return len(widths) > 1 and widths[len(widths) // 2] >= PROSE_WIDTH * line_height
+    """At least two lines, and a good part of the column's height filled with some as wide as sentences: tables may stand below them."""
+    wide = [boxes[index] for index in members if boxes[index][2] - boxes[index][0] >= PROSE_WIDTH * line_height]
+    height = max(boxes[index][3] for index in members) - min(boxes[index][1] for index in members)
+    return len(members) > 1 and sum(box[3] - box[1] for box in wide) >= PROSE_SHARE * height
