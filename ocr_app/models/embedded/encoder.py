@@ -9,6 +9,7 @@ import numpy as np
 
 from ocr_app.config import EncoderConfig
 from ocr_app.models.embedded.accurate import AccurateRecogniser
+from ocr_app.models.embedded.bullets import take_in_bullets
 from ocr_app.models.embedded.crops import cut_line, quad_part, quad_size
 from ocr_app.models.embedded.detector import LineDetector
 from ocr_app.models.embedded.figures import find_figures
@@ -37,10 +38,11 @@ class VisualEncoder:
         """Put a page upright, find its lines and read them. Boxes lie in the upright image, `EncodedPage.image`."""
         started = time.perf_counter()
         image, quads = self._detect_upright(image)
+        quads = take_in_bullets(image.pixels, quads)
         read, num_hits = self._read(_cut(image, quads))
         if self._straighten and _confidence(read) < DOUBTFUL and self._is_upside_down(image, quads):
             image = turn_page(image, 180)
-            quads = self._detector.detect(image.pixels, image.dpi)
+            quads = take_in_bullets(image.pixels, self._detector.detect(image.pixels, image.dpi))
             read, num_hits = self._read(_cut(image, quads))
         lines, runs, features = _lay_out(quads, read, (image.width_px, image.height_px))
         num_lookups = len(quads) if self._store is not None else 0
