@@ -5,6 +5,7 @@ from random import Random
 from ocr_app.training.styles import FAMILIES, FONTS, PAPERS, Family, FontSet, HeadingLook, ListLook, RunningHead, Style
 from ocr_app.training.texts import TextSource
 
+BLENDED_SHARE = 0.4  # of training documents; what is held out is of kinds never trained on, so kinds must not be learned by heart
 BULLETS = ("•", "–", "▪", "◦", "*", "·", "-", "■", "○", "●", "—")
 NUMBERINGS = ("1.", "(1)", "1)", "a)", "(a)", "a.", "i.", "(i)", "A.", "I.")
 CHINESE_NUMBERINGS = ("1.", "(1)", "（1）", "1、", "①", "一、", "（一）", "a)")
@@ -16,7 +17,9 @@ COLORS = ("rgb(20,40,110)", "rgb(120,20,30)", "rgb(60,60,60)", "rgb(0,90,70)")
 def draw_style(rng: Random, *, split: str, language: str, texts: TextSource) -> Style:
     """A style of the split's families and fonts."""
     families = FAMILIES[split]
-    family = rng.choices(families, [family.share for family in families])[0]
+    family = _draw_family(rng, families)
+    if split == "train" and rng.random() < BLENDED_SHARE:
+        family = family.blended(_draw_family(rng, families))
     fonts = FONTS[split]
     width, height = PAPERS[rng.choice(family.papers)]
     columns = 1 if width < 450 else rng.choice(family.columns)
@@ -66,6 +69,10 @@ def draw_style(rng: Random, *, split: str, language: str, texts: TextSource) -> 
         skip_first_head=rng.random() < 0.3,
         side_width=rng.uniform(0.2, 0.32),
     )
+
+
+def _draw_family(rng: Random, families: tuple[Family, ...]) -> Family:
+    return rng.choices(families, [family.share for family in families])[0]
 
 
 def _pick_fonts(rng: Random, family: Family, fonts: FontSet) -> tuple[str, str]:

@@ -73,6 +73,23 @@ class Family:
     max_depth: int = 3
     share: float = 1.0  # how often it is drawn; tables have so many cells that two families of them go a long way
 
+    def blended(self, other: "Family") -> "Family":
+        """A kind of document between two: what both are made of, and the looks of either."""
+        first, second = sum(self.regions.values()), sum(other.regions.values())
+        kinds = dict.fromkeys((*self.regions, *other.regions))
+        return Family(
+            name=f"{self.name}+{other.name}",
+            regions={kind: self.regions.get(kind, 0) / first + other.regions.get(kind, 0) / second for kind in kinds},
+            papers=self.papers + other.papers,
+            columns=self.columns + other.columns,
+            sizes=(min(self.sizes[0], other.sizes[0]), max(self.sizes[1], other.sizes[1])),
+            serif_share=(self.serif_share + other.serif_share) / 2,
+            numbered=self.numbered + other.numbered,
+            heading_looks=self.heading_looks + other.heading_looks,
+            running_heads=(self.running_heads + other.running_heads) / 2,
+            max_depth=max(self.max_depth, other.max_depth),
+        )
+
 
 TRAIN_FAMILIES = (
     Family("manual", {"side": 5, "items": 2, "table": 1.5, "paragraph": 1, "exhibit": 1.5, "lines": 0.4}, ("letter", "a4"),

@@ -229,6 +229,15 @@ def test_held_out_shares_no_font_no_family_and_no_passage_with_training():
     assert len(corpora[1].prose) > 20
 
 
+def test_a_blended_kind_of_document_has_the_content_of_both():
+    book, ledger = (next(family for family in FAMILIES["train"] if family.name == name) for name in ("book", "ledger"))
+    blended = book.blended(ledger)
+    assert set(blended.regions) == set(book.regions) | set(ledger.regions)
+    assert sum(blended.regions.values()) == pytest.approx(2)
+    assert blended.regions["paragraph"] == pytest.approx(12 / sum(book.regions.values()) + 0.5 / sum(ledger.regions.values()))
+    assert set(book.papers) <= set(blended.papers)
+
+
 @pytest.mark.parametrize("split", FAMILIES)
 def test_every_family_can_be_laid_out(split: str):
     wanted = {family.name for family in FAMILIES[split]}
