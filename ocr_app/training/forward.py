@@ -134,11 +134,18 @@ def _by_document(tensor: Tensor, num_documents: int) -> Tensor:
 
 def _embed_text(model: PointerReader, batch: Batch, visual: Tensor) -> Tensor:
     num_visual = batch.is_visual.shape[2]
-    structure = model.structure_embedding(batch.inputs.clamp_max(NUM_STRUCTURE_TOKENS - 1))
+    structure = model.embed_structure(batch.inputs, repeats_of(batch.inputs))
     pointer = (batch.inputs - NUM_STRUCTURE_TOKENS).clamp_min(0) + batch.page_of * num_visual
     by_document = visual.unflatten(0, (len(batch.inputs), -1)).flatten(1, 2)  # (B, K * V, W)
     copied = by_document.gather(1, pointer[..., None].expand(-1, -1, by_document.shape[-1])) + model.copied
     return torch.where((batch.inputs < NUM_STRUCTURE_TOKENS)[..., None], structure, copied)
+
+
+def repeats_of(inputs: Tensor) -> Tensor:
+    """(B, T): how many equal tokens stand right before each."""
+    index = torch.arange(inputs.shape[1], device=inputs.device)
+    begins = F.pad(inputs[:, 1:] != inputs[:, :-1], (1, 0), value=True)
+    return index - torch.where(begins, index, 0).cummax(1).values
 
 
 def _legal_logits(model: PointerReader, batch: Batch, text: Tensor, keys: Tensor) -> Tensor:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ocr_app.models.embedded.letters import HYPHENS
 from ocr_app.models.embedded.runs import split_runs
-from ocr_app.models.embedded.visual import HYPHENS, lay_out, visual_page
+from ocr_app.models.embedded.visual import lay_out, visual_page
 from ocr_app.training.targets import SeenRuns, legal_structure, page_tokens
 from ocr_app.training.truth import PageTruth
 from ocr_app.types import EncodedPage

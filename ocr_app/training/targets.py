@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ocr_app.models.embedded.grammar import HEADINGS, LIST_ITEMS, NUM_STRUCTURE_TOKENS, Grammar, Structure
-from ocr_app.models.embedded.visual import HYPHENS
+from ocr_app.models.embedded.letters import HYPHENS
 from ocr_app.training.truth import Unit, UnitKind
 
 SIMPLE_KINDS = {

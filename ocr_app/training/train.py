@@ -120,6 +120,22 @@ class Trainer:
         self.rng.seed(self.config.seed + self.step_index)
 
 
+def start_from(trainer: Trainer, path: Path) -> None:
+    """Take over the averaged weights of another run. What it did not have yet, geometry features at the end too, starts at nothing."""
+    known = torch.load(path, map_location=trainer.device, weights_only=True)["average"]
+    state = trainer.model.state_dict()
+    num_known = len(known["geometry_mean"])
+    state["geometry_in.0.weight"][:, num_known:] = 0
+    for name, value in known.items():
+        if name == "geometry_in.0.weight":
+            state[name][:, :num_known] = value
+        elif not name.startswith(("geometry_mean", "geometry_scale")):
+            state[name].copy_(value)
+        else:
+            state[name][:num_known] = value
+    trainer.average = {name: value.clone() for name, value in state.items()}
+
+
 def structure_weights(config: TrainConfig) -> Tensor:
     """(NUM_STRUCTURE_TOKENS,) weight of each structure token in the loss; a pointer has 1."""
     weights = torch.ones(NUM_STRUCTURE_TOKENS)
@@ -203,7 +219,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("data", type=Path, nargs="+", help="files made by training.prepare")
     parser.add_argument("--held-out", type=Path, help="a file of the held-out split, for validation")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
-    parser.add_argument("--init", type=Path, help="checkpoint of another run to start from")
+    parser.add_argument("--init", type=Path, help="checkpoint of another run to take the weights from")
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--learning-rate", type=float, default=2e-3)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
@@ -226,8 +242,7 @@ def main(argv: list[str] | None = None) -> int:
     if checkpoint.exists():
         trainer.resume(checkpoint)
     elif args.init:
-        trainer.resume(args.init)
-        trainer.step_index, trainer.trained_s = 0, 0.0
+        start_from(trainer, args.init)
     plan = BatchPlan(args.pages_per_step, 1500 * args.pages_per_step)
     train(trainer, documents, plan, held_out, args.out)
     figures = {}

@@ -34,8 +34,24 @@ def test_a_draft_and_single_tokens_allow_the_same():
     tokens = [int(Structure.PAGE), TABLE, CELL, POINTER, CELL, POINTER + 1, CELL, POINTER + 2, ROW, CELL, CELL, CELL, POINTER + 3]
     drafted = table_state().look_ahead(tokens)
     state = table_state()
-    for token, allowed, suggested in zip(tokens, drafted.allowed, drafted.suggested, strict=True):
+    for token, *expected in zip(tokens, drafted.allowed.tolist(), drafted.next_runs, drafted.next_cells, strict=True):
         outlook = state.look_ahead([token])
-        assert outlook.allowed[0].tolist() == allowed.tolist()
-        assert outlook.suggested == [suggested]
+        assert [outlook.allowed[0].tolist(), outlook.next_runs[0], outlook.next_cells[0]] == expected
         state.advance(token)
+
+
+def test_columns_ask_for_the_next_cell():
+    first_row = [TABLE, CELL, POINTER, CELL, POINTER + 1, CELL, POINTER + 2]
+    asked = table_state().look_ahead([*first_row, ROW, CELL, CELL, CELL]).next_cells
+    assert asked[:7] == [None, None, CELL, None, CELL, None, ROW], (
+        "behind a line the next cell, and behind the last one of a row the next row"
+    )
+    assert table_state().look_ahead([int(Structure.PAGE)]).next_cells == [TABLE], "three columns are a table"
+    assert asked[7:] == [None, CELL, CELL, None], "two columns are empty before the next line"
+
+
+def test_repeats_go_on_over_what_is_committed():
+    state = table_state()
+    for token in (TABLE, CELL, CELL):
+        state.advance(token)
+    assert state.repeats_after([CELL, CELL, ROW, CELL]) == [2, 3, 0, 0]

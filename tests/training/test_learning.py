@@ -5,15 +5,21 @@ import random
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Structure
 from ocr_app.models.embedded.reader import PointerReader, ReaderShape
+from ocr_app.models.embedded.state import PageState
+from ocr_app.models.embedded.visual import NUM_GEOMETRY_FEATURES, visual_page
 from ocr_app.training.batches import collate
 from ocr_app.training.dataset import load_documents, save_documents
-from ocr_app.training.forward import IGNORED, Sight, forward, loss_of, visible
+from ocr_app.training.forward import IGNORED, Sight, forward, loss_of, repeats_of, visible
 from ocr_app.training.seen import FRAME_SIZE, FrameBank, PageSample, seen_by_simulation
 from ocr_app.training.targets import SeenRuns, legal_structure, page_tokens
+from ocr_app.training.train import TrainConfig, Trainer, standardise, start_from
 from ocr_app.training.truth import PageTruth, Unit, UnitKind
+from tests.models.conftest import page_of
 
 POINTER = NUM_STRUCTURE_TOKENS
 SMALL = ReaderShape(width=32, num_layers=2, num_heads=2, head_dim=48, hidden_dim=48, geometry_dim=16, pointer_dim=48)
@@ -104,6 +110,31 @@ def test_every_target_is_legal_and_has_a_finite_loss(documents):
     is_target = batch.targets != IGNORED
     assert logits.gather(-1, batch.targets.clamp_min(0)[..., None])[is_target].isfinite().all()
     assert loss_of(logits, batch).isfinite()
+
+
+@given(st.lists(st.sampled_from([int(Structure.CELL), int(Structure.ROW), POINTER, POINTER + 1]), min_size=1, max_size=30))
+@settings(max_examples=30, deadline=None)
+def test_repeats_are_counted_in_training_as_in_reading(tokens: list[int]):
+    state = PageState(visual_page(page_of((0, 0, ["a", "b"]))), ["a", "b"], 0.0, may_continue=False)
+    assert repeats_of(torch.tensor([tokens]))[0].tolist() == state.repeats_after(tokens)
+
+
+def test_a_run_takes_over_what_a_smaller_one_learned(documents, tmp_path):
+    first, second = (Trainer(PointerReader(SMALL), TrainConfig(), "cpu") for _ in range(2))
+    standardise(first.model, [document for document in documents])
+    first.average = {name: value.clone() for name, value in first.model.state_dict().items()}
+    known = NUM_GEOMETRY_FEATURES - 3
+    first.average["geometry_in.0.weight"] = first.average["geometry_in.0.weight"][:, :known]
+    for name in ("geometry_mean", "geometry_scale"):
+        first.average[name] = first.average[name][:known]
+    del first.average["repeat_embedding.weight"]
+    first.save(tmp_path / "checkpoint.pt")
+    start_from(second, tmp_path / "checkpoint.pt")
+    batch = collate(documents, random.Random(0))
+    with torch.no_grad():
+        first.model.geometry_in[0].weight[:, known:] = 0
+        torch.testing.assert_close(forward(second.model, batch, Sight()), forward(first.model, batch, Sight()))
+    assert torch.equal(second.average["copied"], first.average["copied"])
 
 
 def test_a_page_does_not_see_the_pages_after_it(documents):

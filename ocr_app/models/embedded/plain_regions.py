@@ -3,11 +3,11 @@
 Every line of the page is in exactly one region.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from ocr_app.models.embedded.letters import opens_item
 from ocr_app.models.embedded.reading_order import Block, reading_blocks
 from ocr_app.types import Box, EncodedPage, RegionKind
 
@@ -15,7 +15,6 @@ HEADING_HEIGHTS = ((1.9, 1), (1.5, 2), (1.25, 3))  # times the usual line height
 MAX_HEADING_ROWS = 3
 INDENT = 0.8  # line heights: a first line set in by this much opens a paragraph
 SHORT_LINE = 0.75  # of its block: a line that ends before this ends a paragraph
-LIST_MARK = re.compile(r"^(?:[•·▪■●○◦‣*–—-]\s|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +54,11 @@ class PlainLines:
             paragraphs[-1].append(row)
         return [self._region(rows) for rows in paragraphs]
 
-    def is_marked(self, row: list[int]) -> bool:
-        """Whether the row begins with a bullet or an item number and goes on behind it."""
-        return LIST_MARK.match(" ".join(self._texts[index] for index in row[:2])) is not None
+    def _is_marked(self, row: list[int]) -> bool:
+        return opens_item(" ".join(self._texts[index] for index in row[:2]))
 
     def _opens_paragraph(self, paragraph: Block, row: list[int], sides: tuple[float, float]) -> bool:
-        if self.is_marked(row):
+        if self._is_marked(row):
             return True
         left, right = sides
         before = paragraph[-1]
@@ -69,27 +67,27 @@ class PlainLines:
             return True
         if self._level(row[0]) != self._level(before[-1]):
             return True
-        if self.is_marked(paragraph[0]):  # an item goes on set in, and ends where a line starts below its mark
+        if self._is_marked(paragraph[0]):  # an item goes on set in, and ends where a line starts below its mark
             return start - self._boxes[paragraph[0][0]][0] < INDENT * self.line_height / 2
         has_cells = len(row) > 1 or len(before) > 1
         return has_cells or start - max(left, self._boxes[before[0]][0]) > INDENT * self.line_height
 
     def _region(self, rows: Block) -> PlainRegion:
         line_indices = tuple(index for row in rows for index in row)
-        level = heading_level(median(map(self._height, line_indices)), self.line_height)
-        if self.is_marked(rows[0]):
+        level = _heading_level(median(map(self._height, line_indices)), self.line_height)
+        if self._is_marked(rows[0]):
             return PlainRegion(RegionKind.LIST_ITEM, 1, line_indices)
         if level and len(rows) <= MAX_HEADING_ROWS:
             return PlainRegion(RegionKind.HEADING, level, line_indices)
         return PlainRegion(RegionKind.PARAGRAPH, 0, line_indices)
 
     def _level(self, index: int) -> int:
-        return heading_level(self._height(index), self.line_height)
+        return _heading_level(self._height(index), self.line_height)
 
     def _height(self, index: int) -> float:
         return self._boxes[index][3] - self._boxes[index][1]
 
 
-def heading_level(height: float, line_height: float) -> int:
+def _heading_level(height: float, line_height: float) -> int:
     """Heading level of lines of this height, 0 for body text."""
     return next((level for factor, level in HEADING_HEIGHTS if height >= factor * line_height), 0)

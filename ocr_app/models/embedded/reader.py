@@ -17,7 +17,9 @@ from ocr_app.models.embedded.state import PageState
 from ocr_app.models.embedded.visual import NUM_GEOMETRY_FEATURES, VisualPage
 
 FORBIDDEN = float("-inf")
+CELL_BONUS = 3.0  # logits: how far the columns that white space shows are trusted over ROW and CELL; measured, see the model card
 ORDER_BONUS = 4.0  # logits: how far the order that white space suggests is trusted over the pointers; measured, see the model card
+MAX_REPEATS = 7  # of one structure token that are told apart
 STANDARD_LIMIT = 8.0  # standard deviations; a lone mark far from everything is no reason for huge activations
 
 
@@ -103,6 +105,8 @@ class PointerReader(nn.Module):
             nn.Linear(NUM_GEOMETRY_FEATURES, shape.geometry_dim), nn.SiLU(), nn.Linear(shape.geometry_dim, shape.width)
         )
         self.structure_embedding = nn.Embedding(NUM_STRUCTURE_TOKENS, shape.width)
+        self.repeat_embedding = nn.Embedding(MAX_REPEATS + 1, shape.width)
+        nn.init.zeros_(self.repeat_embedding.weight)
         self.copied = nn.Parameter(torch.zeros(shape.width))  # tells a copy from its visual token
         self.layers = nn.ModuleList([ReaderLayer(shape) for _ in range(shape.num_layers)])
         self.final_norm = nn.RMSNorm(shape.width)
@@ -124,6 +128,10 @@ class PointerReader(nn.Module):
         features = (features - self.feature_mean) * self.feature_scale
         geometry = ((geometry - self.geometry_mean) * self.geometry_scale).clamp(-STANDARD_LIMIT, STANDARD_LIMIT)
         return self.feature_in(features) + self.geometry_in(geometry)
+
+    def embed_structure(self, tokens: Tensor, repeats: Tensor) -> Tensor:
+        """(..., W) from tokens (...) and how many equal ones stand right before each: cells left empty differ in nothing else."""
+        return self.structure_embedding(tokens.clamp_max(NUM_STRUCTURE_TOKENS - 1)) + self.repeat_embedding(repeats.clamp_max(MAX_REPEATS))
 
     def pointer_keys(self, hidden: Tensor, positions: Tensor) -> Tensor:
         """(B, V, P) from the last hidden state of visual tokens."""
@@ -163,7 +171,7 @@ class PointerReader(nn.Module):
 
     def _embed_row(self, state: PageState, tokens: Tensor) -> Tensor:
         is_structure = (tokens < NUM_STRUCTURE_TOKENS)[:, None]
-        structure = self.structure_embedding(tokens.clamp_max(NUM_STRUCTURE_TOKENS - 1))
+        structure = self.embed_structure(tokens, torch.tensor(state.repeats_after(tokens.tolist())))
         if not state.num_runs:
             return structure
         pointer = (tokens - NUM_STRUCTURE_TOKENS).clamp_min(0)
@@ -174,7 +182,10 @@ class PointerReader(nn.Module):
         cursors, outlook = state.cursors_after(tokens)[None], state.look_ahead(tokens)
         structure, pointers = self.scores(hidden, cursors, state.keys[None])
         scores = torch.cat([structure, pointers], -1)[0].masked_fill(~outlook.allowed, FORBIDDEN)
-        _lean(scores[:, NUM_STRUCTURE_TOKENS:], outlook.suggested)
+        _lean(scores[:, NUM_STRUCTURE_TOKENS:], outlook.next_runs)
+        for row, cell in enumerate(outlook.next_cells):
+            if cell is not None:
+                scores[row, cell] += CELL_BONUS
         return scores
 
 

@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 
 from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Grammar, Structure
-from ocr_app.models.embedded.visual import HYPHENS, NUM_AXES, ORDER_AXIS, PLACE_AXIS, VisualPage
+from ocr_app.models.embedded.letters import HYPHENS
+from ocr_app.models.embedded.visual import NUM_AXES, ORDER_AXIS, PLACE_AXIS, VisualPage
 
+MIN_TABLE_COLUMNS = 3  # two may be a label and what is filled in
 START_CURSOR = (-2.0, -2.0, 0.0, -1.0)  # y, place in line, x, line in order: before every run
 
 
@@ -18,7 +20,8 @@ class Outlook:
     """What may follow each of T tokens."""
 
     allowed: Tensor  # (T, NUM_STRUCTURE_TOKENS + V) bool; a draft that breaks the grammar allows nothing after
-    suggested: list[int | None]  # the first run of the first line not yet begun, in the order of white space; None where it may not follow
+    next_runs: list[int | None]  # the first run of the first line not yet begun, in the order of white space; None where it may not follow
+    next_cells: list[int | None]  # TABLE, ROW or CELL where columns on the page ask for it
 
 
 class PageState:
@@ -42,11 +45,14 @@ class PageState:
         self._ends_line = np.append(places[1:] == 0, True)[: page.num_runs]
         starts = np.flatnonzero(self._begins_line)
         self._line_starts: list[int] = starts[np.argsort(page.positions[starts, ORDER_AXIS], kind="stable")].tolist()
-        skipped = {line.rank: line.num_skipped if line.grid >= 0 else 1 for line in page.hints.lines}
-        self._num_skipped = [skipped[rank] for rank in sorted(skipped)]
+        self._lines = [page.hints.lines[index] for index in page.hints.order]
+        self._num_skipped = [line.num_skipped if line.grid >= 0 else 1 for line in self._lines]
+        line_of = np.cumsum(self._begins_line) - 1
+        self._grid_of = [page.hints.lines[index].grid for index in line_of]
         self._ends_with_hyphen = [text[-1:] in HYPHENS and text != "" for text in texts]
         self._cursor = torch.tensor([page_axis, *START_CURSOR])
         self._last_run: int | None = None
+        self._last_token, self._num_repeats = int(Structure.PAD), 0
         self._num_begun = 0  # of the line starts, all from the first on
 
     @property
@@ -55,6 +61,8 @@ class PageState:
 
     def advance(self, token: int) -> None:
         self.grammar.advance(token)
+        self._num_repeats = self.repeats_after([token])[0]
+        self._last_token = token
         run = token - NUM_STRUCTURE_TOKENS
         if run >= 0:
             self.is_copied[run] = True
@@ -71,10 +79,20 @@ class PageState:
             cursors[i] = cursor
         return cursors
 
+    def repeats_after(self, tokens: list[int]) -> list[int]:
+        """How many equal tokens stand right before each of these."""
+        repeats, before, count = [], self._last_token, self._num_repeats
+        for token in tokens:
+            count = count + 1 if token == before else 0
+            before = token
+            repeats.append(count)
+        return repeats
+
     def look_ahead(self, tokens: list[int]) -> Outlook:
         """Follow the grammar and the rules along a draft."""
         allowed = np.zeros((len(tokens), NUM_STRUCTURE_TOKENS + self.num_runs), bool)
-        suggested: list[int | None] = []
+        next_runs: list[int | None] = []
+        next_cells: list[int | None] = []
         grammar, is_copied, last_run, rank = copy(self.grammar), self.is_copied.copy(), self._last_run, self._num_begun
         for row, token in zip(allowed, tokens, strict=True):
             run = token - NUM_STRUCTURE_TOKENS
@@ -89,8 +107,24 @@ class PageState:
             if pointer:
                 row[NUM_STRUCTURE_TOKENS:] = self._open_runs(is_copied, run)
             start = self._line_starts[rank] if rank < len(self._line_starts) else None
-            suggested.append(start if start is not None and row[NUM_STRUCTURE_TOKENS + start] else None)
-        return Outlook(torch.from_numpy(allowed), suggested)
+            next_runs.append(start if start is not None and row[NUM_STRUCTURE_TOKENS + start] else None)
+            cell = self._next_cell(grammar, run, rank)
+            next_cells.append(cell if cell is not None and row[cell] else None)
+        return Outlook(torch.from_numpy(allowed), next_runs, next_cells)
+
+    def _next_cell(self, grammar: Grammar, run: int, rank: int) -> int | None:
+        """What opens the next cell, behind a line written whole, and while columns are left empty before the next line."""
+        if rank == len(self._lines):
+            return None
+        line = self._lines[rank]
+        if not grammar.in_table:
+            is_free = run < 0 or self._ends_line[run]
+            return int(Structure.TABLE) if is_free and line.num_columns >= MIN_TABLE_COLUMNS else None
+        if run < 0:
+            return int(Structure.CELL) if 0 < grammar.num_empty_cells <= self._num_skipped[rank] else None
+        if not self._ends_line[run] or line.grid < 0 or line.grid != self._grid_of[run]:
+            return None
+        return int(Structure.CELL if line.place else Structure.ROW)
 
     def nearest_starts(self, most: int) -> list[int]:
         """First runs of lines not yet begun, in the order of white space: those among the `most` next ones."""

@@ -3,24 +3,18 @@
 Lengths are measured in the page's median line height or in page widths, so that resolution and print size do not matter.
 """
 
-import re
-import unicodedata
 from dataclasses import dataclass
 
 import numpy as np
 
 from ocr_app.models.embedded.hints import NUM_HINT_FEATURES, PageHints, hint_features, page_hints
+from ocr_app.models.embedded.letters import BULLETS, CAPTION_WORD, HYPHENS, ITEM_NUMBER, SECTION_NUMBER, SENTENCE_ENDS, is_wide
+from ocr_app.models.embedded.page_context import NUM_CONTEXT_FEATURES, context_features
 from ocr_app.types import EncodedPage
 
-NUM_GEOMETRY_FEATURES = 45 + NUM_HINT_FEATURES
+NUM_GEOMETRY_FEATURES = 45 + NUM_HINT_FEATURES + NUM_CONTEXT_FEATURES
 NUM_AXES = 5  # of the rotary positions: page, y, place in line, x, line in the order that white space suggests
 PLACE_AXIS, ORDER_AXIS = 2, 4
-BULLETS = "•·‧∙●○◦▪▫■□◆◇►▸–—-*§✓➢"
-SENTENCE_ENDS = ".!?。！？…"
-HYPHENS = "-‐‑–­"
-CAPTION_WORD = re.compile(r"^(fig|tab|abb|cuadro|图|表|exhibit|plate|chart)", re.IGNORECASE)
-ITEM_NUMBER = re.compile(r"^[(（\[]?(\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4}|[一二三四五六七八九十]{1,3})[.)）\]、:：]+$")
-SECTION_NUMBER = re.compile(r"^(§|\d{1,2}(\.\d{1,2})+|第|chapter|section|part)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,11 +29,6 @@ class VisualPage:
     @property
     def num_runs(self) -> int:
         return len(self.positions)
-
-
-def is_wide(character: str) -> bool:
-    """Chinese, Japanese, Korean and full-width characters: written without spaces."""
-    return unicodedata.east_asian_width(character) in "WF"
 
 
 def visual_page(page: EncodedPage) -> VisualPage:
@@ -77,7 +66,8 @@ def lay_out(
     )[line_of]
     runs = _run_features(run_boxes, line_boxes, line_of, place, space, texts, line_height, width)
     letters = np.array([_letter_features(text) for text in texts], np.float32)
-    geometry = np.concatenate([lines, runs, letters], 1)
+    context = context_features(line_boxes, run_boxes, line_of, texts, hints.order, line_height)[line_of]
+    geometry = np.concatenate([lines, runs, letters, context], 1)
     y = (line_boxes[:, 1] + line_boxes[:, 3])[line_of] / 2 / line_height
     x = (run_boxes[:, 0] + run_boxes[:, 2]) / 2 / line_height
     rank = np.array([line.rank for line in hints.lines], np.float32)[line_of]

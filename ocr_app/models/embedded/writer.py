@@ -2,7 +2,7 @@
 
 from ocr_app.document.markdown_writer import MarkdownWriter
 from ocr_app.models.embedded.grammar import HEADINGS, LIST_ITEMS, NUM_STRUCTURE_TOKENS, Structure
-from ocr_app.models.embedded.visual import is_wide
+from ocr_app.models.embedded.letters import is_wide
 from ocr_app.types import EncodedPage, Piece, Region, RegionKind
 
 SIMPLE_KINDS = {
