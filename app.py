@@ -23,7 +23,7 @@ EXAMPLE = Path(__file__).parent / "assets" / "sample.pdf"
 def settings(argv: list[str]) -> AppConfig:
     parser = argparse.ArgumentParser(description="Longscribe: long documents to Markdown in the browser.")
     parser.add_argument("--host", help="address to listen on (default 127.0.0.1; 0.0.0.0 lets others in)")
-    parser.add_argument("--port", type=int, help="port to listen on (default 7860)")
+    parser.add_argument("--port", type=int, help="port to listen on (default 7860; 0 takes the first free one from there on)")
     parser.add_argument("--model", help="reader to use (default embedded)")
     parser.add_argument("--config", type=Path, help="YAML file with settings")
     args = parser.parse_args(argv)
@@ -40,7 +40,7 @@ def serve(config: AppConfig) -> None:
     from ocr_app.ui.zero_gpu import with_lent_gpu
 
     blocks = page.build_blocks(config, with_lent_gpu(parse_document), EXAMPLE)
-    blocks.launch(server_name=config.server.host, server_port=config.server.port, **page.launch_options(config))
+    blocks.launch(server_name=config.server.host, server_port=config.server.port or None, **page.launch_options(config))
 
 
 def main(argv: list[str]) -> int:

@@ -61,8 +61,8 @@ def screenshot(page: Any, name: str) -> None:
     page.screenshot(path=OUTPUT / f"{name}.png")
 
 
-def test_text_is_linked_to_the_picture_searched_and_downloaded(open_page: OpenPage, documents: Path, tmp_path: Path):
-    page = open_page()
+def test_text_is_linked_to_the_picture_searched_copied_and_downloaded(open_page: OpenPage, documents: Path, tmp_path: Path):
+    page = open_page(permissions=["clipboard-read", "clipboard-write"])
     screenshot(page, "start")
     read(page, documents / "alpha.pdf")
     wait_over(page)
@@ -90,6 +90,13 @@ def test_text_is_linked_to_the_picture_searched_and_downloaded(open_page: OpenPa
     assert page.locator("#ls-finds mark").count() == 3
     page.click("#ls-views [data-view=raw]")
     page.wait_for_function("() => document.querySelector('.ls-body pre')?.textContent.includes('mill')")
+
+    page.click("#ls-copy")
+    page.wait_for_function("async () => (await navigator.clipboard.readText()).includes('Alpha page 3')")
+    page.evaluate("() => { Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true }) }")
+    page.evaluate("() => { document.execCommand = (name) => { window.copied = name + document.activeElement.value } }")
+    page.click("#ls-copy")  # as over plain HTTP
+    page.wait_for_function("() => window.copied?.startsWith('copy') && window.copied.includes('Alpha page 3')")
 
     assert "old mill" in download(page, "markdown", tmp_path / "alpha.md").read_text()
     pages = json.loads(download(page, "json", tmp_path / "alpha.json").read_text())["pages"]

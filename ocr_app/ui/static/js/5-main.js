@@ -134,10 +134,21 @@ function setLanguage(language) {
 async function copyAll() {
   const text = await ask("markdown");
   if (text === null) return;
-  await navigator.clipboard.writeText(text);
+  await copyText(text);
   const button = find("#ls-copy");
   button.textContent = say("copied");
   setTimeout(() => { button.textContent = say("copy"); }, 1500);
+}
+
+// over plain HTTP from another machine a browser has no clipboard object, but still copies what is selected
+async function copyText(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
 }
 
 function connect() {
