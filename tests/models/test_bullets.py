@@ -64,3 +64,8 @@ def test_a_mark_beyond_another_line_is_not_its_mark(pixels: np.ndarray):
 
 def test_a_page_without_lines_is_none_the_worse():
     assert take_in_bullets(np.zeros((10, 10, 3), np.uint8), np.zeros((0, 4, 2), np.float32)).shape == (0, 4, 2)
+
+
+def test_a_pale_stain_is_no_mark(pixels: np.ndarray):
+    cv2.circle(pixels, (90, MIDDLE), 4, (170, 170, 170), -1)
+    assert begins_at(pixels) == LEFT

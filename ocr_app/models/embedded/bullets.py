@@ -14,6 +14,8 @@ CENTRE_ROWS = (0.25, 0.8)  # of the line's height, between which the middle of a
 OVERLAP = 0.15  # line heights of the line itself that are looked at too: the detector draws its boxes wide
 MARGIN = 0.3  # line heights of white kept before the mark
 MIN_CONTRAST = 40  # grey levels
+MIN_CONTRAST_SHARE = 0.48  # of the contrast of the text behind the mark: dust and stains are paler
+TEXT_SEEN = 6.0  # line heights of that text
 MIN_ROWS = 6
 MIN_PIXELS = 3
 
@@ -30,13 +32,16 @@ def take_in_bullets(pixels: np.ndarray, quads: np.ndarray) -> np.ndarray:
         height = y1 - y0
         is_beside = (right <= x0 + 1) & (np.minimum(bottom, y1) - np.maximum(top, y0) > 0.3 * height)
         start = max(0.0, x0 - REACH * height, right[is_beside].max() if is_beside.any() else 0.0)
-        mark = _lone_mark(pixels[int(y0) : int(y1) + 1, int(start) : int(x0 + OVERLAP * height)], height)
+        rows = pixels[int(y0) : int(y1) + 1]
+        text = rows[:, int(x0) : int(min(right[index], x0 + TEXT_SEEN * height))].mean(2)
+        contrast = MIN_CONTRAST_SHARE * (np.median(text) - text.min()) if text.size else 0.0
+        mark = _lone_mark(rows[:, int(start) : int(x0 + OVERLAP * height)], height, max(MIN_CONTRAST, contrast))
         if mark is not None:
             widened[index, [0, 3], 0] = max(0.0, int(start) + mark - MARGIN * height)
     return widened
 
 
-def _lone_mark(margin: np.ndarray, height: float) -> int | None:
+def _lone_mark(margin: np.ndarray, height: float, min_contrast: float) -> int | None:
     """Left edge of the only ink in the white space before a line, where that is small, in the middle, and apart from the text."""
     import cv2
 
@@ -45,7 +50,7 @@ def _lone_mark(margin: np.ndarray, height: float) -> int | None:
         return None
     grey = margin.mean(2)
     paper, darkest = np.median(grey), grey.min()
-    if paper - darkest < MIN_CONTRAST:
+    if paper - darkest < min_contrast:
         return None
     stats = cv2.connectedComponentsWithStats((grey < (paper + darkest) / 2).astype(np.uint8))[2][1:]
     blots = [blot for blot in stats.tolist() if blot[4] >= MIN_PIXELS]  # left, top, width, height, pixels
