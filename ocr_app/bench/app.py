@@ -125,8 +125,8 @@ def running_app(settings: dict[str, str] | None = None, log: list[str] | None = 
     """
     lines = log if log is not None else []
     environment = os.environ | {"OCR_APP_PORT": str(_free_port()), "PYTHONUNBUFFERED": "1"} | (settings or {})
-    command = [sys.executable, str(REPOSITORY / "app.py")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, cwd=REPOSITORY) as process:
+    start = [sys.executable, str(REPOSITORY / "app.py")]
+    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, cwd=REPOSITORY) as process:
         address: Queue[str | None] = Queue()
         reader = Thread(target=_collect, args=(process, lines, address), daemon=True)  # else a full pipe would stop the app
         reader.start()

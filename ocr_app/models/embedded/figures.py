@@ -30,8 +30,9 @@ def find_figures(image: PageImage, lines: Sequence[Box]) -> tuple[Box, ...]:
     if min(image.width_px, image.height_px) < MIN_SIDE_IN * image.dpi:
         return ()
     pixels = cv2.resize(image.pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else image.pixels
-    ink = _ink_beside_text(pixels, [tuple(side * scale for side in line) for line in lines])
-    found = [box for box in _clusters(ink, round(MERGE_IN * dpi)) if _is_picture(ink, box, lines, scale, dpi)]
+    lines = [tuple(side * scale for side in line) for line in lines]
+    ink = _ink_beside_text(pixels, lines)
+    found = [box for box in _clusters(ink, round(MERGE_IN * dpi)) if _is_picture(ink, box, lines, dpi)]
     outer = [box for box in found if not any(_contains(other, box) for other in found if other != box)]
     largest = sorted(outer, key=_area, reverse=True)[:MAX_FIGURES]
     size = (image.width_px, image.height_px, image.width_px, image.height_px)
@@ -64,14 +65,14 @@ def _clusters(ink: np.ndarray, reach: int) -> list[tuple[int, int, int, int]]:
     return [(int(x), int(y), int(x + width), int(y + height)) for x, y, width, height, _ in stats]
 
 
-def _is_picture(ink: np.ndarray, box: tuple[int, int, int, int], lines: Sequence[Box], scale: float, dpi: float) -> bool:
+def _is_picture(ink: np.ndarray, box: tuple[int, int, int, int], lines: Sequence[Box], dpi: float) -> bool:
     x0, y0, x1, y1 = box
     if min(x1 - x0, y1 - y0) < MIN_SIDE_IN * dpi or _is_edge_shadow(box, ink.shape):
         return False
     part = ink[y0:y1, x0:x1]
     if part.mean() < MIN_INK_SHARE:
         return False
-    covered = sum(_overlap(box, tuple(side * scale for side in line)) for line in lines)
+    covered = sum(_overlap(box, line) for line in lines)
     return covered < MAX_TEXT_SHARE * _area(box) and _rule_share(part, round(RULE_IN * dpi)) < MAX_RULE_SHARE
 
 
