@@ -69,3 +69,8 @@ def test_a_page_without_lines_is_none_the_worse():
 def test_a_pale_stain_is_no_mark(pixels: np.ndarray):
     cv2.circle(pixels, (90, MIDDLE), 4, (170, 170, 170), -1)
     assert begins_at(pixels) == LEFT
+
+
+def test_a_circle_drawn_with_a_thin_line_is_taken_in(pixels: np.ndarray):
+    cv2.circle(pixels, (90, MIDDLE), 7, (120, 120, 120), 1, cv2.LINE_AA)
+    assert 60 <= begins_at(pixels) < 83

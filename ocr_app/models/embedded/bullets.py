@@ -8,14 +8,18 @@ import numpy as np
 
 REACH = 3.2  # line heights to the left in which a mark may stand
 MIN_GAP = 0.25  # line heights of white between mark and text
-MARK_HEIGHTS = (0.06, 0.75)  # line heights
+MARK_HEIGHTS = (0.025, 0.85)  # line heights
 MARK_WIDTHS = (0.12, 1.1)
 CENTRE_ROWS = (0.25, 0.8)  # of the line's height, between which the middle of a mark lies
 OVERLAP = 0.15  # line heights of the line itself that are looked at too: the detector draws its boxes wide
 MARGIN = 0.3  # line heights of white kept before the mark
 MIN_CONTRAST = 40  # grey levels
 MIN_CONTRAST_SHARE = 0.48  # of the contrast of the text behind the mark: dust and stains are paler
+MIN_OUTLINE_SHARE = 0.25  # the same for outlines as large as letters: their lines are thin
+OUTLINE_SIZE = 0.35  # line heights, across and down
+OUTLINE_FILL = 0.6  # of the box of an outline is inked, at most
 TEXT_SEEN = 6.0  # line heights of that text
+INK_SHARE = 0.35  # of the contrast of the mark: less than half, so that thin outlines hold together
 MIN_ROWS = 6
 MIN_PIXELS = 3
 
@@ -34,14 +38,14 @@ def take_in_bullets(pixels: np.ndarray, quads: np.ndarray) -> np.ndarray:
         start = max(0.0, x0 - REACH * height, right[is_beside].max() if is_beside.any() else 0.0)
         rows = pixels[int(y0) : int(y1) + 1]
         text = rows[:, int(x0) : int(min(right[index], x0 + TEXT_SEEN * height))].mean(2)
-        contrast = MIN_CONTRAST_SHARE * (np.median(text) - text.min()) if text.size else 0.0
-        mark = _lone_mark(rows[:, int(start) : int(x0 + OVERLAP * height)], height, max(MIN_CONTRAST, contrast))
+        contrast = np.median(text) - text.min() if text.size else 0.0
+        mark = _lone_mark(rows[:, int(start) : int(x0 + OVERLAP * height)], height, contrast)
         if mark is not None:
             widened[index, [0, 3], 0] = max(0.0, int(start) + mark - MARGIN * height)
     return widened
 
 
-def _lone_mark(margin: np.ndarray, height: float, min_contrast: float) -> int | None:
+def _lone_mark(margin: np.ndarray, height: float, text_contrast: float) -> int | None:
     """Left edge of the only ink in the white space before a line, where that is small, in the middle, and apart from the text."""
     import cv2
 
@@ -50,16 +54,19 @@ def _lone_mark(margin: np.ndarray, height: float, min_contrast: float) -> int | 
         return None
     grey = margin.mean(2)
     paper, darkest = np.median(grey), grey.min()
-    if paper - darkest < min_contrast:
+    contrast = paper - darkest
+    if contrast < max(MIN_CONTRAST, MIN_OUTLINE_SHARE * text_contrast):
         return None
-    stats = cv2.connectedComponentsWithStats((grey < (paper + darkest) / 2).astype(np.uint8))[2][1:]
+    stats = cv2.connectedComponentsWithStats((grey < paper - INK_SHARE * contrast).astype(np.uint8))[2][1:]
     blots = [blot for blot in stats.tolist() if blot[4] >= MIN_PIXELS]  # left, top, width, height, pixels
     # ink that enters from above, below or the right belongs to the lines there; from the left comes a rule or a word
     inner = [blot for blot in blots if blot[1] > 0 and blot[1] + blot[3] < rows and blot[0] + blot[2] < columns]
     if len(inner) != 1 or any(blot[0] == 0 for blot in blots) or len(blots) > 3:
         return None
-    left, top, width, tall, _ = inner[0]
+    left, top, width, tall, num_pixels = inner[0]
     is_small = MARK_HEIGHTS[0] * height <= tall <= MARK_HEIGHTS[1] * height and MARK_WIDTHS[0] * height <= width <= MARK_WIDTHS[1] * height
     is_central = CENTRE_ROWS[0] * height <= top + tall / 2 <= CENTRE_ROWS[1] * height
+    is_outline = min(tall, width) >= OUTLINE_SIZE * height and num_pixels < OUTLINE_FILL * tall * width
+    is_dark = is_outline or contrast >= MIN_CONTRAST_SHARE * text_contrast
     is_apart = columns - OVERLAP * height - (left + width) >= MIN_GAP * height
-    return left if is_small and is_central and is_apart else None
+    return left if is_small and is_central and is_apart and is_dark else None

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ocr_app.models.embedded.ink import column_ink, stroke_width
+from ocr_app.models.embedded.marks import bullet_for, leading_mark
 from ocr_app.models.embedded.runs import RunSpan, find_wide_gaps, run_edges, split_runs
 from ocr_app.models.embedded.weights import open_network
 
@@ -133,11 +134,31 @@ def _read_line(parts: dict[int, Frames], characters: list[str], crop: np.ndarray
     text = [characters[index] for frames in found for index in frames.classes]
     probabilities = np.concatenate([frames.probabilities for frames in found])
     vectors = np.concatenate([frames.features for frames in found])
+    text, centres, probabilities, vectors = _with_bullet(text, centres, probabilities, vectors, crop)
     ink = column_ink(crop)
     spans = split_runs(text, find_wide_gaps(text, centres, ink))
     features = np.stack([_run_features(vectors, span) for span in spans]) if spans else np.zeros((0, 3 * vectors.shape[1]), np.float32)
     edges = run_edges(spans, centres.tolist(), ink)
     return ReadLine("".join(text), tuple(probabilities.tolist()), tuple(spans), tuple(edges), features, crop.shape[1], stroke_width(crop))
+
+
+def _with_bullet(
+    text: list[str], centres: np.ndarray, probabilities: np.ndarray, vectors: np.ndarray, crop: np.ndarray
+) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray]:
+    """The characters with the bullet before them that was not read, or not as one; it takes over the features read at its place."""
+    mark = leading_mark(crop)
+    mended = mark and bullet_for(text, centres, mark, LINE_HEIGHT_PX)
+    if not mark or not mended:
+        return text, centres, probabilities, vectors
+    num_replaced, bullet = mended
+    source = max(0, num_replaced - 1)
+    places = [max(0.0, mark.right - FRAME_PX / 2), mark.right + FRAME_PX / 2]
+    return (
+        [bullet, " ", *text[num_replaced:]],
+        np.concatenate([places, centres[num_replaced:]]),
+        np.concatenate([probabilities[[source, source]], probabilities[num_replaced:]]),
+        np.concatenate([vectors[[source, source]], vectors[num_replaced:]]),
+    )
 
 
 def padded_width(width_px: int) -> int:
