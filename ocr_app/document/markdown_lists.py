@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from ocr_app.document.markdown_escape import ProseEscaper
 
 _NUMBER = re.compile(r"([0-9]{1,9})[.)](?=\s|[^\W\d_])\s*")
-_BULLET = re.compile(r"[•▪▫◦‣⁃∙·●○■□◆◇➢➤►▶]\s*|[-–—*+0o]\s+")  # 0 and o: how recognisers read a hollow bullet
+# 0 and o: how recognisers read a hollow bullet; a dash right before a Chinese character is none of its text
+_BULLET = re.compile(r"[•▪▫◦‣⁃∙·●○■□◆◇➢➤►▶]\s*|[-–—*+0o]\s+|[-–—](?=[\u2e80-\u9fff])")
 _UNDECIDED = re.compile(r"[0-9]{0,9}|[0-9]{1,9}[.)]|[-–—*+o]")
 
 

@@ -266,6 +266,12 @@ def test_line_breaks_are_kept_in_paragraphs_and_items_and_folded_in_headings():
         assert writer.markdown == expected
 
 
+def test_a_dash_right_before_chinese_text_is_a_bullet_and_before_a_word_is_not():
+    chinese, flag = (Region(RegionKind.LIST_ITEM, (Piece(text),), level=1) for text in ("-欲待曲", "-rwx"))
+    assert region_markdown(chinese).strip() == "- 欲待曲"
+    assert region_markdown(flag).strip() == "- -rwx"
+
+
 @pytest.mark.parametrize("marker", ["•", "–", "0", "o", "○"])
 def test_a_bullet_is_written_as_one_whatever_the_recogniser_took_it_for(marker: str):
     assert region_markdown(Region(RegionKind.LIST_ITEM, (Piece(f"{marker} of the first kind"),), level=1)).strip() == "- of the first kind"
