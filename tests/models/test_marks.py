@@ -60,6 +60,15 @@ def test_a_circle_alone_in_its_line_is_a_bullet():
     mark = leading_mark(crop_with(circle, has_text=False))
     assert mark is not None
     assert bullet_for(["0"], np.array([24.0]), mark, HEIGHT) == (1, "○")
+    assert bullet_for([], np.zeros(0), mark, HEIGHT) == (0, "○"), "nothing was read"
+
+
+def test_a_square_that_fills_its_crop_is_a_bullet():
+    crop = np.zeros((HEIGHT, HEIGHT, 3), np.uint8)
+    crop[:, :4] = 255
+    mark = leading_mark(crop)
+    assert mark is not None
+    assert bullet_for([], np.zeros(0), mark, HEIGHT) == (0, "■")
 
 
 def test_a_bullet_that_was_not_read_is_put_before_the_text():

@@ -37,15 +37,23 @@ def take_in_bullets(pixels: np.ndarray, quads: np.ndarray) -> np.ndarray:
         is_beside = (right <= x0 + 1) & (np.minimum(bottom, y1) - np.maximum(top, y0) > 0.3 * height)
         start = max(0.0, x0 - REACH * height, right[is_beside].max() if is_beside.any() else 0.0)
         rows = pixels[int(y0) : int(y1) + 1]
-        text = rows[:, int(x0) : int(min(right[index], x0 + TEXT_SEEN * height))].mean(2)
-        contrast = np.median(text) - text.min() if text.size else 0.0
-        mark = _lone_mark(rows[:, int(start) : int(x0 + OVERLAP * height)], height, contrast)
+        text_from, contrast = _first_ink(rows[:, int(x0) : int(min(right[index], x0 + TEXT_SEEN * height))].mean(2))
+        text_from += int(x0) - int(start)
+        mark = _lone_mark(rows[:, int(start) : int(x0 + OVERLAP * height)], height, text_from, contrast)
         if mark is not None:
             widened[index, [0, 3], 0] = max(0.0, int(start) + mark - MARGIN * height)
     return widened
 
 
-def _lone_mark(margin: np.ndarray, height: float, text_contrast: float) -> int | None:
+def _first_ink(text: np.ndarray) -> tuple[int, float]:
+    """The first column with ink in a grey line (H, W), and how far the darkest ink lies from the paper; (0, 0) for an empty one."""
+    if not text.size:
+        return 0, 0.0
+    contrast = float(np.median(text) - text.min())
+    return int((text < np.median(text) - INK_SHARE * contrast).any(0).argmax()) if contrast else 0, contrast
+
+
+def _lone_mark(margin: np.ndarray, height: float, text_from: int, text_contrast: float) -> int | None:
     """Left edge of the only ink in the white space before a line, where that is small, in the middle, and apart from the text."""
     import cv2
 
@@ -68,5 +76,5 @@ def _lone_mark(margin: np.ndarray, height: float, text_contrast: float) -> int |
     is_central = CENTRE_ROWS[0] * height <= top + tall / 2 <= CENTRE_ROWS[1] * height
     is_outline = min(tall, width) >= OUTLINE_SIZE * height and num_pixels < OUTLINE_FILL * tall * width
     is_dark = is_outline or contrast >= MIN_CONTRAST_SHARE * text_contrast
-    is_apart = columns - OVERLAP * height - (left + width) >= MIN_GAP * height
+    is_apart = text_from - (left + width) >= MIN_GAP * height
     return left if is_small and is_central and is_apart and is_dark else None

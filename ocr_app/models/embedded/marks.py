@@ -41,7 +41,8 @@ def leading_mark(crop: np.ndarray) -> Mark | None:
     """The mark with which a crop (H, W, 3) begins, or of which it consists; None where there is none."""
     grey = crop.mean(2)
     inner = grey[EDGE_ROWS:-EDGE_ROWS]
-    paper = np.median(inner)
+    usual, brightest = np.percentile(inner, (50, 98))
+    paper = usual if 2 * usual > brightest + inner.min() else brightest  # a square may fill its crop
     contrast = paper - inner.min()
     if contrast < MIN_CONTRAST:
         return None
@@ -82,8 +83,8 @@ def _shape(ink: np.ndarray, height: int) -> str | None:
 def bullet_for(characters: Sequence[str], centres: np.ndarray, mark: Mark, height: int) -> tuple[int, str] | None:
     """How many characters to replace, spaces only where the mark was not read, and the bullet; None where nothing is to be mended."""
     spoken = [index for index, character in enumerate(characters) if not character.isspace()]
-    if not spoken:
-        return None
+    if not spoken:  # found as a line of its own; a lone dash may be a piece of a rule
+        return (len(characters), mark.bullet) if mark.gap == float("inf") and mark.bullet != "–" else None
     first = spoken[0]
     if centres[first] > mark.right + READ_AS_MARK:
         return first, mark.bullet

@@ -151,6 +151,8 @@ def _with_bullet(
     if not mark or not mended:
         return text, centres, probabilities, vectors
     num_replaced, bullet = mended
+    if not text:  # nothing at all was read: there are no features to take over
+        probabilities, vectors = np.ones(1, np.float32), np.zeros((1, vectors.shape[1]), np.float32)
     source = max(0, num_replaced - 1)
     places = [max(0.0, mark.right - FRAME_PX / 2), mark.right + FRAME_PX / 2]
     return (
