@@ -28,7 +28,7 @@ MAX_RUNS = 900  # a longer page does not fit a training step
 FIRST_SIMULATED_SEED = 1_000_000
 FIRST_HTML_SEED = 2_000_000
 TABLE_STYLES = ("register", "ledger")  # their pages are the longest; more of them would crowd out the rest
-CHINESE_EVERY = 8  # documents, beside those drawn to be: its structure was learned worst
+CHINESE_EVERY = 6  # documents, beside those drawn to be: its structure was learned worst
 
 
 class Scanner:
@@ -55,13 +55,15 @@ class Scanner:
                 yield truth, self._encoder.encode(image), to_pixels
 
 
-def scan_documents(seeds: range, split: str, bank: FrameBank | None, threads: int) -> Iterator[list[PageSample]]:
+def scan_documents(
+    seeds: range, split: str, bank: FrameBank | None, threads: int, *, loud_heads: float | None = None
+) -> Iterator[list[PageSample]]:
     """Really encoded documents; their frames go into the bank."""
     scanner = Scanner(threads)
     for seed in seeds:
         rng = random.Random(seed)
         pages = []
-        for truth, encoded, to_pixels in scanner.scan(generate_document(seed, split=split, max_pages=3), rng):
+        for truth, encoded, to_pixels in scanner.scan(generate_document(seed, split=split, max_pages=3, loud_heads=loud_heads), rng):
             if not encoded.runs or len(encoded.runs) > MAX_RUNS:
                 continue
             if bank is not None:
@@ -105,13 +107,15 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--simulated", type=int, default=800, help="documents whose encoding is simulated from their truth")
     parser.add_argument("--html", type=int, default=0, help="simulated documents that a browser lays out, beside those")
     parser.add_argument("--split", choices=("train", "held_out"), default="train")
+    parser.add_argument("--loud-heads", type=float, help="share of encoded documents with running heads as loud as headings")
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
     args = parser.parse_args(argv)
 
     bank = FrameBank()
     seeds = range(args.first_seed, args.first_seed + args.encoded)
-    documents = list(tqdm(scan_documents(seeds, args.split, bank, args.processes), total=len(seeds), desc="encoding", file=sys.stderr))
+    scanned = scan_documents(seeds, args.split, bank, args.processes, loud_heads=args.loud_heads)
+    documents = list(tqdm(scanned, total=len(seeds), desc="encoding", file=sys.stderr))
     first = FIRST_SIMULATED_SEED + args.first_seed
     first_html = FIRST_HTML_SEED + args.first_seed
     jobs = [(seed, args.split) for seed in (*range(first, first + args.simulated), *range(first_html, first_html + args.html))]

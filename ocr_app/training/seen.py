@@ -116,7 +116,7 @@ class Slips:
             row_gap=rng.uniform(0.5, 1.3),
             growth=rng.uniform(0.95, 1.5),
             jitter=rng.uniform(0.0, 0.05) if is_clean else rng.uniform(0.03, 0.12),
-            lost_bullet=rng.choice([0.0, 0.15, 0.4, 0.8]),
+            lost_bullet=rng.choice([0.0, 0.0, 0.1, 0.4]),
             lost_space=rng.uniform(0, 0.01) if is_clean else rng.uniform(0, 0.05),
             wrong_character=0.0 if is_clean else rng.uniform(0, 0.03),
             bold=rng.uniform(1.25, 1.75),
@@ -155,7 +155,7 @@ def seen_by_simulation(truth: PageTruth, bank: FrameBank, rng: random.Random) ->
     arrays = SeenRuns(
         texts, np.array(boxes, np.float32), np.array(line_of), np.array(unit_of), np.array(order), np.array(soft), np.array(kept)
     )
-    geometry, positions, _ = lay_out(
+    geometry, positions, _, _ = lay_out(
         np.array(line_boxes, np.float32),
         arrays.boxes,
         arrays.line_of,

@@ -1,5 +1,6 @@
 """Draw one `Style` at random. The bounds here decide how varied the training pages are."""
 
+from dataclasses import replace
 from random import Random
 
 from ocr_app.training.styles import FAMILIES, FONTS, PAPERS, Family, FontSet, HeadingLook, ListLook, RunningHead, Style
@@ -14,12 +15,14 @@ WITHOUT_BOLD = ("AR PL UKai",)
 COLORS = ("rgb(20,40,110)", "rgb(120,20,30)", "rgb(60,60,60)", "rgb(0,90,70)")
 
 
-def draw_style(rng: Random, *, split: str, language: str, texts: TextSource) -> Style:
-    """A style of the split's families and fonts."""
+def draw_style(rng: Random, *, split: str, language: str, texts: TextSource, loud_heads: float | None = None) -> Style:
+    """A style of the split's families and fonts; `loud_heads` instead of the family's share of running heads as loud as headings."""
     families = FAMILIES[split]
     family = _draw_family(rng, families)
     if split == "train" and rng.random() < BLENDED_SHARE:
         family = family.blended(_draw_family(rng, families))
+    if loud_heads is not None:
+        family = replace(family, loud_heads=loud_heads)
     fonts = FONTS[split]
     width, height = PAPERS[rng.choice(family.papers)]
     columns = 1 if width < 450 else rng.choice(family.columns)
@@ -153,6 +156,9 @@ def _draw_heads(rng: Random, family: Family, texts: TextSource) -> tuple[Running
     header, footer = rng.choice(shapes)
     rule, swaps = rng.random() < 0.4, rng.random() < 0.3
     bold, italic, scale = rng.random() < 0.2, rng.random() < 0.25, rng.uniform(0.75, 1.05)
+    loud = Random(title)  # a stream of its own: the other draws stay what they are without it
+    if loud.random() < family.loud_heads:
+        bold, italic, scale = True, False, loud.uniform(1.1, 1.6)
     return RunningHead(header, rule, bold, italic, scale, swaps), RunningHead(
         footer, rule and rng.random() < 0.7, bold, italic, scale, swaps
     )

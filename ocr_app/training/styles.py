@@ -4,7 +4,7 @@ A family stands for a kind of document (a manual, a novel, a ledger ...): which 
 fonts are divided between training and held-out; a test checks that nothing is shared.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 PAPERS = {"a4": (595.0, 842.0), "letter": (612.0, 792.0), "a4-wide": (842.0, 595.0), "letter-wide": (792.0, 612.0), "book": (396.0, 612.0),
           "a5": (420.0, 595.0), "legal": (612.0, 1008.0), "royal": (442.0, 665.0)}  # fmt: skip
@@ -70,6 +70,7 @@ class Family:
     numbered: tuple[str, ...] = ("none", "decimal", "decimal")  # headings
     heading_looks: tuple[str, ...] = ("bold", "bold", "italic", "smallcaps", "upper", "plain-large", "same-bold", "color")
     running_heads: float = 0.85  # share of documents with a header or footer
+    loud_heads: float = 0.0  # share of those as loud as headings: only the pages before tell that they are none
     max_depth: int = 3
     share: float = 1.0  # how often it is drawn; tables have so many cells that two families of them go a long way
 
@@ -87,6 +88,7 @@ class Family:
             numbered=self.numbered + other.numbered,
             heading_looks=self.heading_looks + other.heading_looks,
             running_heads=(self.running_heads + other.running_heads) / 2,
+            loud_heads=(self.loud_heads + other.loud_heads) / 2,
             max_depth=max(self.max_depth, other.max_depth),
         )
 
@@ -99,9 +101,9 @@ TRAIN_FAMILIES = (
            heading_looks=("upper", "smallcaps", "italic", "plain-large"), max_depth=2),
     Family("report", {"paragraph": 6, "heading": 4.5, "table": 1.2, "items": 3, "figure": 1.5, "notes": 1.5, "fields": 0.3},
            max_depth=4, share=1.6),
-    Family("handbook", {"paragraph": 8, "heading": 3.5, "figure": 2.2, "items": 1, "table": 0.5, "wrapped": 0.4}, columns=(2, 2, 2, 3),
+    Family("handbook", {"paragraph": 8, "heading": 3.5, "figure": 2.2, "items": 1.8, "table": 0.8, "wrapped": 0.4}, columns=(2, 2, 2, 3),
            sizes=(8, 10.5), numbered=("none",)),
-    Family("article", {"paragraph": 8, "heading": 3, "figure": 1.2, "table": 0.6, "notes": 0.7, "bibliography": 0.6, "items": 0.4},
+    Family("article", {"paragraph": 8, "heading": 3, "figure": 1.2, "table": 0.6, "notes": 0.7, "bibliography": 0.6, "items": 1.2},
            columns=(2, 2, 1), sizes=(8, 10.5), serif_share=0.8, numbered=("decimal", "roman", "none"), max_depth=2),
     Family("ledger", {"ledger": 8, "heading": 0.8, "paragraph": 0.5},
            ("letter", "a4", "letter-wide"), sizes=(8, 9), numbered=("none",), share=0.5),
@@ -109,7 +111,7 @@ TRAIN_FAMILIES = (
            numbered=("none",), share=0.5),
     Family("guide", {"paragraph": 5, "heading": 4, "code": 3.5, "items": 3.5, "notes": 0.6, "definitions": 0.6, "table": 0.5},
            max_depth=4, share=1.8),
-    Family("letter", {"paragraph": 6, "lines": 1.2, "items": 0.7, "fields": 0.5}, sizes=(10, 12.5), numbered=("none",), running_heads=0.5),
+    Family("letter", {"paragraph": 6, "lines": 1.2, "items": 1.5, "fields": 0.5}, sizes=(10, 12.5), numbered=("none",), running_heads=0.5),
     Family("form", {"fields": 6, "paragraph": 1.5, "heading": 1.5, "items": 1, "table": 1}, serif_share=0.25,
            numbered=("none", "decimal", "part")),
     Family("contents", {"toc": 5, "index": 3, "bibliography": 2, "heading": 0.6, "paragraph": 0.8}, columns=(1, 1, 2)),
@@ -126,7 +128,11 @@ HELD_OUT_FAMILIES = (
            ("a5", "a4", "royal"), serif_share=0.8),
 )  # fmt: skip
 
-FAMILIES = {"train": TRAIN_FAMILIES, "held_out": HELD_OUT_FAMILIES}
+LOUD_HEADS = 0.15
+FAMILIES = {
+    "train": tuple(replace(family, loud_heads=LOUD_HEADS) for family in TRAIN_FAMILIES),
+    "held_out": HELD_OUT_FAMILIES,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,9 @@ KIND_COLORS = {
 }
 
 
-def generate_document(seed: int, *, split: str = "train", language: str | None = None, max_pages: int = 6) -> LaidOutDocument:
+def generate_document(
+    seed: int, *, split: str = "train", language: str | None = None, max_pages: int = 6, loud_heads: float | None = None
+) -> LaidOutDocument:
     """Make one document. The same arguments give the same document.
 
     A document whose characters cannot all be traced to their units (a font without a glyph, say) is drawn anew from the next sub-seed.
@@ -57,7 +59,7 @@ def generate_document(seed: int, *, split: str = "train", language: str | None =
         rng = Random(f"{split} {seed} {attempt}")
         chosen = language or rng.choices(list(LANGUAGES), list(LANGUAGES.values()))[0]
         texts = TextSource(chosen, split, rng)
-        style = draw_style(rng, split=split, language=chosen, texts=texts)
+        style = draw_style(rng, split=split, language=chosen, texts=texts, loud_heads=loud_heads)
         num_pages = min(max_pages, rng.choice((1, 2, 2, 3, 4, 6))) * rng.uniform(0.5, 1.1)
         writer = TypstWriter(style)
         source = writer.write(write_document(style, texts, rng, num_pages))

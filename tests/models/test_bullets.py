@@ -74,3 +74,14 @@ def test_a_pale_stain_is_no_mark(pixels: np.ndarray):
 def test_a_circle_drawn_with_a_thin_line_is_taken_in(pixels: np.ndarray):
     cv2.circle(pixels, (90, MIDDLE), 7, (120, 120, 120), 1, cv2.LINE_AA)
     assert 60 <= begins_at(pixels) < 83
+
+
+def test_an_item_number_of_a_few_characters_is_taken_in(pixels: np.ndarray):
+    cv2.putText(pixels, "(i)", (70, TOP + 18), cv2.FONT_HERSHEY_SIMPLEX, 0.6, (0, 0, 0), 1, cv2.LINE_AA)
+    assert 55 <= begins_at(pixels) < 72
+
+
+def test_a_mark_that_is_a_line_of_its_own_is_not_taken_into_another(pixels: np.ndarray):
+    cv2.circle(pixels, (90, MIDDLE), 4, (0, 0, 0), -1)
+    own = np.array([[[84, MIDDLE - 4], [97, MIDDLE - 4], [97, TOP + HEIGHT + 14], [84, TOP + HEIGHT + 14]]], np.float32)
+    assert take_in_bullets(pixels, np.concatenate([QUAD, own]))[0, 0, 0] == LEFT

@@ -15,7 +15,7 @@ def propose(page: EncodedPage, token: int, written: list[int]) -> list[int]:
     state = PageState(visual, [run.text for run in page.runs], 0.0, may_continue=False)
     for before in [int(Structure.PAGE), *written]:
         state.advance(before)
-    return LineDrafts(page, visual.hints).propose(token, state)
+    return LineDrafts(page, visual).propose(token, state)
 
 
 def test_a_paragraph_is_followed_to_its_end_and_the_next_one_opened():
@@ -42,3 +42,19 @@ def test_what_is_copied_is_not_proposed_again_and_a_draft_has_a_length():
     assert len(draft) == MAX_DRAFT_TOKENS
     assert draft[:8] == [POINTER + run for run in range(16, 24)]
     assert not set(copied) & set(draft)
+
+
+def test_drafts_that_go_wrong_early_become_short_until_one_is_followed():
+    visual = visual_page(page := page_of(*((0.0, 16.0 * row, ["a"] * 8) for row in range(12))))
+    state = PageState(visual, [run.text for run in page.runs], 0.0, may_continue=False)
+    state.advance(int(Structure.PAGE))
+    drafts = LineDrafts(page, visual)
+
+    def length() -> int:
+        return len(drafts.propose(int(Structure.PARAGRAPH), state))
+
+    assert length() == MAX_DRAFT_TOKENS
+    drafts.learn(num_proposed=MAX_DRAFT_TOKENS, num_accepted=5)
+    assert length() == 10
+    drafts.learn(num_proposed=10, num_accepted=10)
+    assert length() == MAX_DRAFT_TOKENS

@@ -59,3 +59,11 @@ def test_bold_lines_stand_out_by_their_strokes():
     unlike = np.flatnonzero(np.abs(usual - bold).sum(1))
     assert unlike.tolist() == [0], "only the bold line is told apart; strokes that are not known say nothing"
     assert np.allclose(hint_features(hints, boxes, np.zeros(5), HEIGHT), usual)
+
+
+def test_items_set_in_lie_deeper_until_text_at_the_margin():
+    texts = ["- one", "- two", "- three", "- four", "plain text that ends the list", "- five"]
+    lefts = [20.0, 50.0, 50.0, 20.0, 0.0, 50.0]
+    boxes = [(left, 30.0 * row, 400.0, 30.0 * row + HEIGHT) for row, left in enumerate(lefts)]
+    lines = page_hints(boxes, texts).lines
+    assert [line.level for line in lines if line.kind is RegionKind.LIST_ITEM] == [1, 2, 2, 1, 1]

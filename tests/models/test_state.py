@@ -1,5 +1,7 @@
 """What the reader may write next on a page: the rules beside the grammar."""
 
+from dataclasses import replace
+
 from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Structure
 from ocr_app.models.embedded.state import PageState
 from ocr_app.models.embedded.visual import visual_page
@@ -55,3 +57,16 @@ def test_repeats_go_on_over_what_is_committed():
     for token in (TABLE, CELL, CELL):
         state.advance(token)
     assert state.repeats_after([CELL, CELL, ROW, CELL]) == [2, 3, 0, 0]
+
+
+def test_a_line_over_two_columns_asks_for_a_cell_in_its_middle():
+    rows = [(100.0 * column, 20.0 * row, ["x"]) for row in range(4) for column in range(3)]
+    page = page_of(*rows, (0.0, 80.0, ["x"]), (100.0, 80.0, ["a", "b"]))
+    wide = page.runs[14]
+    moved = replace(wide, box=(200.0, 80.0, 238.0, 92.0))
+    page = replace(page, runs=(*page.runs[:14], moved), lines=(*page.lines[:13], replace(page.lines[13], box=(100.0, 80.0, 240.0, 92.0))))
+    state = PageState(visual_page(page), [run.text for run in page.runs], 0.0, may_continue=False)
+    tokens = [TABLE]
+    for run in range(14):
+        tokens += [CELL, POINTER + run] if run % 3 or not run else [ROW, CELL, POINTER + run]
+    assert state.look_ahead(tokens).next_cells[-1] == CELL

@@ -1,6 +1,7 @@
 """From truth to tokens, batches and loss: what the reader learns is what the grammar allows and what the page says."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,11 +13,14 @@ from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Structure
 from ocr_app.models.embedded.reader import PointerReader, ReaderShape
 from ocr_app.models.embedded.state import PageState
 from ocr_app.models.embedded.visual import NUM_GEOMETRY_FEATURES, visual_page
+from ocr_app.training.ablation import MAX_PAGES, REFERENCES, count_wrong
 from ocr_app.training.batches import collate
 from ocr_app.training.dataset import load_documents, save_documents
 from ocr_app.training.forward import IGNORED, Sight, forward, loss_of, repeats_of, visible
 from ocr_app.training.seen import FRAME_SIZE, FrameBank, PageSample, seen_by_simulation
+from ocr_app.training.style_draw import draw_style
 from ocr_app.training.targets import SeenRuns, legal_structure, page_tokens
+from ocr_app.training.texts import TextSource
 from ocr_app.training.train import TrainConfig, Trainer, standardise, start_from
 from ocr_app.training.truth import PageTruth, Unit, UnitKind
 from tests.models.conftest import page_of
@@ -157,3 +161,23 @@ def test_a_few_steps_learn_a_tiny_set(documents):
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.6 * losses[0]
+
+
+def test_the_ablation_counts_every_token_behind_the_first_page(documents):
+    model = PointerReader(SMALL)
+    standardise(model, documents)
+    expected = sum(len(page.tokens) for document in documents for page in document[1:MAX_PAGES])
+    counts = {references: count_wrong(model.eval(), documents, references) for references in REFERENCES}
+    assert {total.total() for total, _ in counts.values()} == {expected}
+    assert all(0 < wrong.total() <= expected for _, wrong in counts.values()), "a network that has learned nothing is wrong somewhere"
+
+
+def test_loud_running_heads_change_nothing_else_in_a_style():
+    texts = [TextSource("en", "train", random.Random(4)) for _ in range(2)]
+    quiet, loud = (
+        draw_style(random.Random(5), split="train", language="en", texts=source, loud_heads=share)
+        for source, share in zip(texts, (0.0, 1.0), strict=True)
+    )
+    assert loud.header.bold
+    assert loud.header.scale > 1.05 >= quiet.header.scale
+    assert replace(loud, family=quiet.family, header=quiet.header, footer=quiet.footer) == quiet

@@ -10,18 +10,18 @@ from itertools import pairwise
 
 import numpy as np
 
+from ocr_app.models.embedded.grids import Columns, Grid, GridLines, Span, covered, find_grids
 from ocr_app.models.embedded.plain_regions import PlainLines, PlainRegion
 from ocr_app.models.embedded.reading_order import Block
 from ocr_app.types import Box, RegionKind
 
-GRID_GAP = 4.0  # line heights between rows of one grid, at most
-MAX_SINGLE_ROWS = 4  # rows of one cell that may stand inside a grid: wrapped cells and titles
-COLUMN_STEP = 0.25  # line heights: how finely the paper is divided to look for columns
-COLUMN_GAP = 1  # steps without ink that part two columns
-STRAY_SHARE = 0.2  # of a grid's rows may reach over the gap between two columns
+SAME_INDENT = 0.5  # line heights: left edges nearer than this are one
+OTHER_COLUMN = 8.0  # line heights: no item is set in as far from the one it belongs to
+MAX_ITEM_LEVEL = 3
 
 TOLD_OF_NEXT = ("opens", "is list item", "is heading", "is in a grid", "skipped columns", "first of row", "last of row")  # own features
 NUM_HINT_FEATURES = 42
+NUM_COLUMN_FEATURES = 5
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class LineHint:
     rank: int = 0  # in reading order
     opens: bool = False  # a region
     kind: RegionKind = RegionKind.PARAGRAPH
-    level: int = 0  # of a heading
+    level: int = 0  # of a heading or a list item
     is_block_start: bool = False
     is_block_end: bool = False
     block_left: float = 0.0
@@ -45,6 +45,7 @@ class LineHint:
     num_trailing: int = 0  # columns left empty behind it, when it is the last of its row
     is_grid_start: bool = False  # it lies in the first or the last row of its grid
     is_grid_end: bool = False
+    continues_cell: bool = False  # it goes on with the text of the line before it in reading order
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +54,78 @@ class PageHints:
 
     lines: list[LineHint] = field(default_factory=list)
     order: list[int] = field(default_factory=list)  # line indices in reading order
+    columns: list[Columns] = field(default_factory=list)  # of each grid, by its number
 
 
-def page_hints(boxes: Sequence[Box], texts: Sequence[str]) -> PageHints:
-    """Hints for lines given by their boxes (x0, y0, x1, y1) and what was read in them."""
+def page_hints(boxes: Sequence[Box], texts: Sequence[str], words: Sequence[Sequence[Span]] | None = None) -> PageHints:
+    """Hints for lines given by their boxes (x0, y0, x1, y1) and what was read in them; `words` are the stretches of ink of each line."""
     plain = PlainLines(boxes, texts)
+    words = words or [[(box[0], box[2])] for box in boxes]
     hints = PageHints([LineHint() for _ in boxes])
     rows: Block = []
+    items = ItemLevels(plain.line_height)
     for block in plain.blocks():
         rows += block
         _mark_block(hints.lines, block, boxes)
         for region in plain.regions(block):
-            _mark_region(hints, region)
+            _mark_region(hints, region, items.level_of(region, boxes[region.line_indices[0]][0]))
     for row in rows:
         for spot, index in enumerate(row):
             hints.lines[index].place, hints.lines[index].row_size = spot, len(row)
-    for number, grid in enumerate(_grids(rows, boxes, plain.line_height)):
-        _mark_grid(hints.lines, grid, number, boxes, plain.line_height)
+    has_letters = [any(character.isalpha() for character in text) for text in texts]
+    for grid in find_grids(rows, GridLines(boxes, words, has_letters, plain.line_height)):
+        _mark_grid(hints, grid, boxes)
+        hints.columns.append(grid.columns)
     return hints
+
+
+def _mark_grid(hints: PageHints, grid: Grid, boxes: Sequence[Box]) -> None:
+    lines = hints.lines
+    for row in grid.rows:
+        following = 0
+        for spot, (column, cell) in enumerate(row.items()):
+            for index in cell:
+                line = lines[index]
+                line.grid, line.num_columns, line.column = len(hints.columns), len(grid.columns), max(column, following)
+                line.place, line.row_size = spot, len(row)
+                line.is_grid_start, line.is_grid_end = row is grid.rows[0], row is grid.rows[-1]
+                line.continues_cell = index != cell[0]
+            lines[cell[0]].num_skipped = max(0, column - following)
+            last = max(covered(grid.columns, (boxes[index][0], boxes[index][2]))[1] for index in cell)
+            following = max(last, lines[cell[0]].column) + 1
+        lines[cell[-1]].num_trailing = max(0, len(grid.columns) - following)
+        _read_by_cells(hints, [index for cell in row.values() for index in cell])
+
+
+def _read_by_cells(hints: PageHints, indices: list[int]) -> None:
+    """Give these lines the ranks they have among them in the order given."""
+    ranks = sorted(hints.lines[index].rank for index in indices)
+    for rank, index in zip(ranks, indices, strict=True):
+        hints.lines[index].rank = rank
+        hints.order[rank] = index
+
+
+@dataclass(slots=True)
+class ItemLevels:
+    """How deep list items lie in each other, by their left edges, one region after another."""
+
+    line_height: float
+    lefts: list[float] = field(default_factory=list)  # of the open items, from the outermost
+
+    def level_of(self, region: PlainRegion, left: float) -> int:
+        """Of a list item from 1 on; other regions keep their own, and close the items they are not set in from."""
+        slack = SAME_INDENT * self.line_height
+        if self.lefts and left > self.lefts[-1] + OTHER_COLUMN * self.line_height:
+            self.lefts.clear()
+        if region.kind is not RegionKind.LIST_ITEM:
+            while self.lefts and left <= self.lefts[-1] + slack:
+                self.lefts.pop()
+            return region.level
+        while self.lefts and left < self.lefts[-1] - slack:
+            self.lefts.pop()
+        if not self.lefts or left > self.lefts[-1] + slack:
+            self.lefts.append(left)
+        return min(len(self.lefts), MAX_ITEM_LEVEL)
 
 
 def _mark_block(lines: list[LineHint], block: Block, boxes: Sequence[Box]) -> None:
@@ -82,83 +137,41 @@ def _mark_block(lines: list[LineHint], block: Block, boxes: Sequence[Box]) -> No
             lines[index].is_block_start, lines[index].is_block_end = row is block[0], row is block[-1]
 
 
-def _mark_region(hints: PageHints, region: PlainRegion) -> None:
+def _mark_region(hints: PageHints, region: PlainRegion, level: int) -> None:
     for spot, index in enumerate(region.line_indices):
         line = hints.lines[index]
-        line.rank, line.opens, line.kind, line.level = len(hints.order), spot == 0, region.kind, region.level
+        line.rank, line.opens, line.kind, line.level = len(hints.order), spot == 0, region.kind, level
         hints.order.append(index)
 
 
-def _grids(rows: Block, boxes: Sequence[Box], line_height: float) -> list[Block]:
-    """Stretches of successive rows, two of them or more of several cells, that may be the rows of one table."""
-    grids: list[Block] = []
-    current: Block = []
-    num_single = 0
-    for row in rows:
-        num_single = num_single + 1 if len(row) == 1 else 0
-        if current and (num_single > MAX_SINGLE_ROWS or not _follows(current[-1], row, boxes, line_height)):
-            grids.append(current)
-            current = []
-        if current or len(row) > 1:
-            current.append(row)
-    trimmed = [_trimmed(grid) for grid in [*grids, current]]
-    return [grid for grid in trimmed if sum(len(row) > 1 for row in grid) > 1]
+def column_steps(hints: PageHints, run_boxes: np.ndarray, line_of: np.ndarray, space: np.ndarray) -> np.ndarray:
+    """(V,) how many columns of its grid lie between a run (boxes (V, 4)) and the run before it in its line; 0 for most.
+
+    `space` (V,) bool says behind which runs there is one: no column begins within a word.
+    """
+    steps = np.zeros(len(line_of), np.int64)
+    before = None
+    for run, line in enumerate(line_of.tolist()):
+        grid = hints.lines[line].grid
+        if grid < 0:
+            continue
+        column = covered(hints.columns[grid], (run_boxes[run, 0], run_boxes[run, 2]))[0]
+        if run and line_of[run - 1] == line and before is not None:
+            if not space[run - 1]:
+                continue
+            steps[run] = max(0, column - before)
+        before = column
+    return steps
 
 
-def _follows(before: list[int], row: list[int], boxes: Sequence[Box], line_height: float) -> bool:
-    gap = min(boxes[index][1] for index in row) - max(boxes[index][3] for index in before)
-    overlap = min(boxes[row[-1]][2], boxes[before[-1]][2]) - max(boxes[row[0]][0], boxes[before[0]][0])
-    return -line_height < gap < GRID_GAP * line_height and overlap > 0
-
-
-def _trimmed(grid: Block) -> Block:
-    """Without the rows of one cell at its end."""
-    while grid and len(grid[-1]) == 1:
-        grid = grid[:-1]
-    return grid
-
-
-def _mark_grid(lines: list[LineHint], grid: Block, number: int, boxes: Sequence[Box], line_height: float) -> None:
-    columns = _columns(grid, boxes, line_height)
-    if len(columns) < 2:  # prose in pieces
-        return
-    for row in grid:
-        following = 0
-        for index in row:
-            line = lines[index]
-            line.grid, line.num_columns = number, len(columns)
-            line.is_grid_start, line.is_grid_end = row is grid[0], row is grid[-1]
-            first, last = _covered(columns, boxes[index])
-            line.column = max(first, following)
-            line.num_skipped = max(0, first - following)
-            following = max(last, line.column) + 1
-        lines[row[-1]].num_trailing = max(0, len(columns) - following)
-
-
-def _columns(grid: Block, boxes: Sequence[Box], line_height: float) -> list[tuple[float, float]]:
-    """Left and right edges of the columns: stretches of paper with ink in more than a few of the rows of several cells."""
-    rows = [row for row in grid if len(row) > 1]
-    left = min(boxes[row[0]][0] for row in rows)
-    right = max(boxes[index][2] for row in rows for index in row)
-    step = COLUMN_STEP * line_height
-    num_rows = np.zeros(int((right - left) / step) + 2, np.int64)
-    for row in rows:
-        is_covered = np.zeros(len(num_rows), bool)
-        for index in row:
-            is_covered[int((boxes[index][0] - left) / step) : int((boxes[index][2] - left) / step) + 1] = True
-        num_rows += is_covered
-    inked = np.flatnonzero(num_rows > STRAY_SHARE * len(rows))
-    parts = np.split(inked, np.flatnonzero(np.diff(inked) > COLUMN_GAP) + 1)
-    return [(left + part[0] * step, left + (part[-1] + 1) * step) for part in parts]
-
-
-def _covered(columns: list[tuple[float, float]], box: Box) -> tuple[int, int]:
-    """First and last of the columns that a box reaches into; the nearest one when it lies between them."""
-    width = box[2] - box[0]
-    overlaps = [min(right, box[2]) - max(left, box[0]) for left, right in columns]
-    inside = [i for i, overlap in enumerate(overlaps) if overlap > 0.3 * min(width, columns[i][1] - columns[i][0])]
-    nearest = int(np.argmax(overlaps))
-    return (inside[0], inside[-1]) if inside else (nearest, nearest)
+def column_features(hints: PageHints, steps: np.ndarray, line_of: np.ndarray) -> np.ndarray:
+    """(V, NUM_COLUMN_FEATURES) float32: does a run begin a new column, how many later, does the next run; do lines go on with a cell."""
+    following = np.append(steps[1:], 0)[: len(steps)]
+    continues = np.array([line.continues_cell for line in hints.lines])
+    is_continued = np.zeros(len(continues), bool)
+    is_continued[hints.order[:-1]] = continues[hints.order[1:]]
+    columns = [steps > 0, np.minimum(steps, 4) / 2, following > 0, continues[line_of], is_continued[line_of]]
+    return np.stack(columns, 1).astype(np.float32)
 
 
 def hint_features(hints: PageHints, boxes: np.ndarray, strokes: np.ndarray, line_height: float) -> np.ndarray:

@@ -66,7 +66,7 @@ class EmbeddedSession:
             return
         visual = visual_page(page)
         state = self._enter_page(page, visual)
-        drafts = LineDrafts(page, visual.hints) if self._uses_drafts else None
+        drafts = LineDrafts(page, visual) if self._uses_drafts else None
         writer, written = TokenWriter(page, self._text_before), _Written()
         verdict, reason = Verdict.OK, None
         for step, tokens in enumerate(self._tokens(drafts, state, written)):
@@ -113,6 +113,8 @@ class EmbeddedSession:
         while token != Structure.END_PAGE:
             draft = drafts.propose(token, state) if drafts else []
             accepted, token = self._step(state, [token, *draft], written)
+            if drafts:
+                drafts.learn(len(draft), len(accepted) - 1)
             yield accepted
 
     def _step(self, state: PageState, proposed: list[int], written: _Written) -> tuple[list[int], int]:

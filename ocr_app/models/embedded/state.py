@@ -49,6 +49,7 @@ class PageState:
         self._num_skipped = [line.num_skipped if line.grid >= 0 else 1 for line in self._lines]
         line_of = np.cumsum(self._begins_line) - 1
         self._grid_of = [page.hints.lines[index].grid for index in line_of]
+        self._column_steps: list[int] = page.column_steps.tolist()
         self._ends_with_hyphen = [text[-1:] in HYPHENS and text != "" for text in texts]
         self._cursor = torch.tensor([page_axis, *START_CURSOR])
         self._last_run: int | None = None
@@ -103,26 +104,34 @@ class PageState:
             ends_with_hyphen = last_run is not None and self._ends_with_hyphen[last_run]
             row[:NUM_STRUCTURE_TOKENS], pointer = grammar.allowed(ends_with_hyphen=ends_with_hyphen)
             if grammar.num_empty_cells:
-                row[Structure.CELL] &= grammar.num_empty_cells <= (self._num_skipped[rank] if rank < len(self._num_skipped) else 0)
+                row[Structure.CELL] &= grammar.num_empty_cells <= self._num_skipped_before(last_run, is_copied, rank)
             if pointer:
                 row[NUM_STRUCTURE_TOKENS:] = self._open_runs(is_copied, run)
             start = self._line_starts[rank] if rank < len(self._line_starts) else None
             next_runs.append(start if start is not None and row[NUM_STRUCTURE_TOKENS + start] else None)
-            cell = self._next_cell(grammar, run, rank)
+            cell = self._next_cell(grammar, run, self._num_skipped_before(last_run, is_copied, rank), rank)
             next_cells.append(cell if cell is not None and row[cell] else None)
         return Outlook(torch.from_numpy(allowed), next_runs, next_cells)
 
-    def _next_cell(self, grammar: Grammar, run: int, rank: int) -> int | None:
-        """What opens the next cell, behind a line written whole, and while columns are left empty before the next line."""
+    def _num_skipped_before(self, last_run: int | None, is_copied: np.ndarray, rank: int) -> int:
+        """How many columns white space shows to be empty before what comes next: in the middle of a line its rest, else the next line."""
+        if last_run is not None and not self._ends_line[last_run] and not is_copied[last_run + 1]:
+            return max(0, self._column_steps[last_run + 1] - 1)
+        return self._num_skipped[rank] if rank < len(self._num_skipped) else 0
+
+    def _next_cell(self, grammar: Grammar, run: int, num_skipped: int, rank: int) -> int | None:
+        """What opens the next cell: behind a line written whole, where a line reaches over columns, and for columns left empty."""
+        if grammar.in_table and run < 0:
+            return int(Structure.CELL) if 0 < grammar.num_empty_cells <= num_skipped else None
+        if grammar.in_table and not self._ends_line[run]:
+            return int(Structure.CELL) if self._column_steps[run + 1] else None
         if rank == len(self._lines):
             return None
         line = self._lines[rank]
         if not grammar.in_table:
             is_free = run < 0 or self._ends_line[run]
             return int(Structure.TABLE) if is_free and line.num_columns >= MIN_TABLE_COLUMNS else None
-        if run < 0:
-            return int(Structure.CELL) if 0 < grammar.num_empty_cells <= self._num_skipped[rank] else None
-        if not self._ends_line[run] or line.grid < 0 or line.grid != self._grid_of[run]:
+        if line.continues_cell or line.grid < 0 or line.grid != self._grid_of[run]:
             return None
         return int(Structure.CELL if line.place else Structure.ROW)
 

@@ -7,12 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ocr_app.models.embedded.hints import NUM_HINT_FEATURES, PageHints, hint_features, page_hints
+from ocr_app.models.embedded.grids import Span
+from ocr_app.models.embedded.hints import (
+    NUM_COLUMN_FEATURES,
+    NUM_HINT_FEATURES,
+    PageHints,
+    column_features,
+    column_steps,
+    hint_features,
+    page_hints,
+)
 from ocr_app.models.embedded.letters import BULLETS, CAPTION_WORD, HYPHENS, ITEM_NUMBER, SECTION_NUMBER, SENTENCE_ENDS, is_wide
 from ocr_app.models.embedded.page_context import NUM_CONTEXT_FEATURES, context_features
 from ocr_app.types import EncodedPage
 
-NUM_GEOMETRY_FEATURES = 45 + NUM_HINT_FEATURES + NUM_CONTEXT_FEATURES
+NUM_GEOMETRY_FEATURES = 45 + NUM_HINT_FEATURES + NUM_CONTEXT_FEATURES + NUM_COLUMN_FEATURES
 NUM_AXES = 5  # of the rotary positions: page, y, place in line, x, line in the order that white space suggests
 PLACE_AXIS, ORDER_AXIS = 2, 4
 
@@ -25,6 +34,7 @@ class VisualPage:
     geometry: np.ndarray  # (V, NUM_GEOMETRY_FEATURES) float32
     positions: np.ndarray  # (V, NUM_AXES) float32, the page axis 0
     hints: PageHints  # of its lines
+    column_steps: np.ndarray  # (V,) int, columns of its grid from the run before it in its line to a run
 
     @property
     def num_runs(self) -> int:
@@ -41,8 +51,8 @@ def visual_page(page: EncodedPage) -> VisualPage:
     texts = [run.text for run in page.runs]
     strokes = np.array([line.stroke_px for line in page.lines], np.float32)
     size = (page.image.width_px, page.image.height_px)
-    geometry, positions, hints = lay_out(line_boxes, run_boxes, line_of, place, space, texts, strokes, size)
-    return VisualPage(page.features.astype(np.float32), geometry, positions, hints)
+    geometry, positions, hints, steps = lay_out(line_boxes, run_boxes, line_of, place, space, texts, strokes, size)
+    return VisualPage(page.features.astype(np.float32), geometry, positions, hints, steps)
 
 
 def lay_out(
@@ -54,25 +64,27 @@ def lay_out(
     texts: list[str],
     strokes: np.ndarray,  # (L,) width of each line's strokes, 0 where unknown
     page_size: tuple[float, float],
-) -> tuple[np.ndarray, np.ndarray, PageHints]:
-    """Geometry (V, NUM_GEOMETRY_FEATURES), positions (V, NUM_AXES), and the hints of the lines."""
+) -> tuple[np.ndarray, np.ndarray, PageHints, np.ndarray]:
+    """Geometry (V, NUM_GEOMETRY_FEATURES), positions (V, NUM_AXES), the hints of the lines, and the column steps (V,) of the runs."""
     if not texts:
-        return np.zeros((0, NUM_GEOMETRY_FEATURES), np.float32), np.zeros((0, NUM_AXES), np.float32), PageHints()
+        return np.zeros((0, NUM_GEOMETRY_FEATURES), np.float32), np.zeros((0, NUM_AXES), np.float32), PageHints(), np.zeros(0, np.int64)
     width, height = page_size
     line_height = float(np.median(line_boxes[:, 3] - line_boxes[:, 1])) or 1.0
-    hints = page_hints(line_boxes.tolist(), _line_texts(texts, line_of, space, len(line_boxes)))
+    line_texts = _line_texts(texts, line_of, space, len(line_boxes))
+    hints = page_hints(line_boxes.tolist(), line_texts, _words(run_boxes, line_of, space, len(line_boxes)))
     lines = np.concatenate(
         [_line_features(line_boxes, line_height, width, height), hint_features(hints, line_boxes, strokes, line_height)], 1
     )[line_of]
     runs = _run_features(run_boxes, line_boxes, line_of, place, space, texts, line_height, width)
     letters = np.array([_letter_features(text) for text in texts], np.float32)
     context = context_features(line_boxes, run_boxes, line_of, texts, hints.order, line_height)[line_of]
-    geometry = np.concatenate([lines, runs, letters, context], 1)
+    steps = column_steps(hints, run_boxes, line_of, space)
+    geometry = np.concatenate([lines, runs, letters, context, column_features(hints, steps, line_of)], 1)
     y = (line_boxes[:, 1] + line_boxes[:, 3])[line_of] / 2 / line_height
     x = (run_boxes[:, 0] + run_boxes[:, 2]) / 2 / line_height
     rank = np.array([line.rank for line in hints.lines], np.float32)[line_of]
     positions = np.stack([np.zeros_like(y), y, place.astype(np.float32), x, rank], 1)
-    return geometry.astype(np.float32), positions.astype(np.float32), hints
+    return geometry.astype(np.float32), positions.astype(np.float32), hints, steps
 
 
 def _line_texts(texts: list[str], line_of: np.ndarray, space: np.ndarray, num_lines: int) -> list[str]:
@@ -80,6 +92,19 @@ def _line_texts(texts: list[str], line_of: np.ndarray, space: np.ndarray, num_li
     for text, line, has_space_after in zip(texts, line_of.tolist(), space.tolist(), strict=True):
         lines[line] += text + " " * has_space_after
     return lines
+
+
+def _words(run_boxes: np.ndarray, line_of: np.ndarray, space: np.ndarray, num_lines: int) -> list[list[Span]]:
+    """The stretches of ink of each line, parted by spaces."""
+    words: list[list[Span]] = [[] for _ in range(num_lines)]
+    is_open = False
+    for (left, _, right, _), line, has_space_after in zip(run_boxes.tolist(), line_of.tolist(), space.tolist(), strict=True):
+        if is_open and words[line]:
+            words[line][-1] = words[line][-1][0], right
+        else:
+            words[line].append((left, right))
+        is_open = not has_space_after
+    return words
 
 
 def _line_features(boxes: np.ndarray, line_height: float, width: float, height: float) -> np.ndarray:
