@@ -59,8 +59,9 @@ def _first_ink(text: np.ndarray) -> tuple[int, float]:
     """The first column with ink in a grey line (H, W), and how far the darkest ink lies from the paper; (0, 0) for an empty one."""
     if not text.size:
         return 0, 0.0
-    contrast = float(np.median(text) - text.min())
-    return int((text < np.median(text) - INK_SHARE * contrast).any(0).argmax()) if contrast else 0, contrast
+    paper = float(np.median(text))
+    contrast = paper - float(text.min())
+    return int((text < paper - INK_SHARE * contrast).any(0).argmax()) if contrast else 0, contrast
 
 
 def _lone_mark(margin: np.ndarray, height: float, text_from: int, text_contrast: float) -> int | None:

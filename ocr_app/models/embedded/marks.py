@@ -10,6 +10,7 @@ import numpy as np
 from ocr_app.models.embedded.ink import EDGE_ROWS, MIN_CONTRAST
 
 INK_SHARE = 0.35  # of the contrast: less than half, so that thin outlines hold together
+SEEN = 4.0  # of the crop's height: how much of its left is looked at
 MIN_GAP = 0.3  # of the crop's height: white behind a mark
 MIN_LETTER_GAP = 0.6  # the same where a letter was read: it may be a word
 WIDTHS = (0.06, 0.85)  # of the crop's height
@@ -39,7 +40,8 @@ class Mark:
 
 def leading_mark(crop: np.ndarray) -> Mark | None:
     """The mark with which a crop (H, W, 3) begins, or of which it consists; None where there is none."""
-    grey = crop.mean(2)
+    is_whole = crop.shape[1] <= SEEN * len(crop)
+    grey = crop[:, : int(SEEN * len(crop))].mean(2)
     inner = grey[EDGE_ROWS:-EDGE_ROWS]
     usual, brightest = np.percentile(inner, (50, 98))
     paper = usual if 2 * usual > brightest + inner.min() else brightest  # a square may fill its crop
@@ -50,6 +52,8 @@ def leading_mark(crop: np.ndarray) -> Mark | None:
     columns = np.flatnonzero(ink[EDGE_ROWS:-EDGE_ROWS].any(0))
     breaks = np.flatnonzero(np.diff(columns) > MIN_GAP * len(crop))
     is_alone = not len(breaks)
+    if is_alone and not is_whole:
+        return None
     last = columns[-1] if is_alone else columns[breaks[0]]
     part = ink[:, columns[0] : last + 1] if is_alone else ink[EDGE_ROWS:-EDGE_ROWS, columns[0] : last + 1]
     rows = np.flatnonzero(part.any(1))
