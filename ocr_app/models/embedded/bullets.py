@@ -6,6 +6,8 @@ What the mark is, the recogniser says, as of any other character.
 
 import numpy as np
 
+from ocr_app.models.embedded.ink import INK_SHARE
+
 REACH = 3.2  # line heights to the left in which a mark may stand
 BOX_OVERLAP = 0.4  # line heights by which the boxes of two lines of one row may overlap
 MIN_GAP = 0.25  # line heights of white between mark and text
@@ -20,7 +22,6 @@ MIN_OUTLINE_SHARE = 0.25  # the same for outlines as large as letters: their lin
 OUTLINE_SIZE = 0.35  # line heights, across and down
 OUTLINE_FILL = 0.6  # of the box of an outline is inked, at most
 TEXT_SEEN = 6.0  # line heights of that text
-INK_SHARE = 0.35  # of the contrast of the mark: less than half, so that thin outlines hold together
 MAX_STRAY_BLOTS = 2  # specks and pieces of other lines that may stand beside a mark
 NUMBER_HEIGHTS = (0.4, 1.0)  # line heights
 MAX_NUMBER_WIDTH = 2.2  # line heights
@@ -82,15 +83,15 @@ def _lone_mark(margin: np.ndarray, height: float, text_from: int, text_contrast:
     inner = [blot for blot in blots if blot[1] > 0 and blot[1] + blot[3] < rows and blot[0] + blot[2] < columns]
     if any(blot[0] == 0 for blot in blots) or len(blots) > len(inner) + MAX_STRAY_BLOTS:
         return None
+    is_dark = contrast >= MIN_CONTRAST_SHARE * text_contrast
     if len(inner) != 1:
-        return _number(inner, height, text_from) if contrast >= MIN_CONTRAST_SHARE * text_contrast else None
+        return _number(inner, height, text_from) if is_dark else None
     left, top, width, tall, num_pixels = inner[0]
     is_small = MARK_HEIGHTS[0] * height <= tall <= MARK_HEIGHTS[1] * height and MARK_WIDTHS[0] * height <= width <= MARK_WIDTHS[1] * height
     is_central = CENTRE_ROWS[0] * height <= top + tall / 2 <= CENTRE_ROWS[1] * height
     is_outline = min(tall, width) >= OUTLINE_SIZE * height and num_pixels < OUTLINE_FILL * tall * width
-    is_dark = is_outline or contrast >= MIN_CONTRAST_SHARE * text_contrast
     is_apart = text_from - (left + width) >= MIN_GAP * height
-    return left if is_small and is_central and is_apart and is_dark else None
+    return left if is_small and is_central and is_apart and (is_dark or is_outline) else None
 
 
 def _number(blots: list[list[int]], height: float, text_from: int) -> int | None:

@@ -136,20 +136,24 @@ def _stretches(rows: Block, boxes: Sequence[Box], line_height: float) -> list[Bl
     """Stretches of successive rows, two of them or more of several cells, that may be the rows of one table."""
     grids: list[Block] = []
     current: Block = []
+    edges = (0.0, 0.0)  # of the current one
     num_single = 0
     for row in rows:
         num_single = num_single + 1 if len(row) == 1 else 0
-        if current and (num_single > MAX_SINGLE_ROWS or not _follows(current, row, boxes, line_height)):
+        if current and (num_single > MAX_SINGLE_ROWS or not _follows(current[-1], edges, row, boxes, line_height)):
             grids.append(current)
             current = []
         if current or len(row) > 1:
+            left, right = _edges([row], boxes)
+            edges = (min(edges[0], left), max(edges[1], right)) if current else (left, right)
             current.append(row)
     return [grid for grid in [*grids, current] if sum(len(row) > 1 for row in grid) > 1]
 
 
-def _follows(grid: Block, row: list[int], boxes: Sequence[Box], line_height: float) -> bool:
-    gap = min(boxes[index][1] for index in row) - max(boxes[index][3] for index in grid[-1])
-    left, right = _edges(grid, boxes)
+def _follows(before: list[int], edges: Span, row: list[int], boxes: Sequence[Box], line_height: float) -> bool:
+    """Whether a row may go on with the grid that ends with the row `before` and lies between these edges."""
+    gap = min(boxes[index][1] for index in row) - max(boxes[index][3] for index in before)
+    left, right = edges
     return -line_height < gap < GRID_GAP * line_height and boxes[row[0]][0] < right and boxes[row[-1]][2] > left
 
 

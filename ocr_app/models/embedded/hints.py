@@ -150,15 +150,14 @@ def column_steps(hints: PageHints, run_boxes: np.ndarray, line_of: np.ndarray, s
     `space` (V,) bool says behind which runs there is one: no column begins within a word.
     """
     steps = np.zeros(len(line_of), np.int64)
-    before = None
+    before = 0
     for run, line in enumerate(line_of.tolist()):
         grid = hints.lines[line].grid
-        if grid < 0:
+        is_first = not run or line_of[run - 1] != line
+        if grid < 0 or not (is_first or space[run - 1]):
             continue
         column = covered(hints.columns[grid], (run_boxes[run, 0], run_boxes[run, 2]))[0]
-        if run and line_of[run - 1] == line and before is not None:
-            if not space[run - 1]:
-                continue
+        if not is_first:
             steps[run] = max(0, column - before)
         before = column
     return steps

@@ -3,6 +3,7 @@
 import numpy as np
 
 EDGE_ROWS = 6  # other lines reach in here
+INK_SHARE = 0.35  # of the contrast of a mark, from which on a pixel is ink: less than half, so that thin outlines hold together
 MIN_CONTRAST = 24  # grey levels between ink and paper; less is an empty crop
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ocr_app.models.embedded.ink import EDGE_ROWS, MIN_CONTRAST
+from ocr_app.models.embedded.ink import EDGE_ROWS, INK_SHARE, MIN_CONTRAST
 
-INK_SHARE = 0.35  # of the contrast: less than half, so that thin outlines hold together
 SEEN = 4.0  # of the crop's height: how much of its left is looked at
 MIN_GAP = 0.3  # of the crop's height: white behind a mark
 MIN_LETTER_GAP = 0.6  # the same where a letter was read: it may be a word

@@ -53,9 +53,8 @@ def _without_margins(boxes: Sequence[Box], members: list[int], line_height: floa
 
 def _is_margin(boxes: Sequence[Box], members: list[int], line_height: float) -> bool:
     """A few lines, none as wide as a sentence: those may as well be the ends of columns."""
-    height = max(boxes[index][3] for index in members) - min(boxes[index][1] for index in members)
     widest = max(boxes[index][2] - boxes[index][0] for index in members)
-    return height <= MAX_MARGIN_HEIGHT * line_height and widest < PROSE_WIDTH * line_height
+    return _height_of_text(boxes, members) <= MAX_MARGIN_HEIGHT * line_height and widest < PROSE_WIDTH * line_height
 
 
 def _cut(boxes: Sequence[Box], members: list[int], line_height: float, depth: int) -> list[Block]:

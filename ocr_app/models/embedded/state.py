@@ -103,13 +103,14 @@ class PageState:
             grammar.advance(token)
             ends_with_hyphen = last_run is not None and self._ends_with_hyphen[last_run]
             row[:NUM_STRUCTURE_TOKENS], pointer = grammar.allowed(ends_with_hyphen=ends_with_hyphen)
+            num_skipped = self._num_skipped_before(last_run, is_copied, rank)
             if grammar.num_empty_cells:
-                row[Structure.CELL] &= grammar.num_empty_cells <= self._num_skipped_before(last_run, is_copied, rank)
+                row[Structure.CELL] &= grammar.num_empty_cells <= num_skipped
             if pointer:
                 row[NUM_STRUCTURE_TOKENS:] = self._open_runs(is_copied, run)
             start = self._line_starts[rank] if rank < len(self._line_starts) else None
             next_runs.append(start if start is not None and row[NUM_STRUCTURE_TOKENS + start] else None)
-            cell = self._next_cell(grammar, run, self._num_skipped_before(last_run, is_copied, rank), rank)
+            cell = self._next_cell(grammar, run, num_skipped, rank)
             next_cells.append(cell if cell is not None and row[cell] else None)
         return Outlook(torch.from_numpy(allowed), next_runs, next_cells)
 
