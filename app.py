@@ -23,14 +23,18 @@ EXAMPLE = Path(__file__).parent / "assets" / "sample.pdf"
 def settings(argv: list[str]) -> AppConfig:
     parser = argparse.ArgumentParser(description="Longscribe: long documents to Markdown in the browser.")
     parser.add_argument("--host", help="address to listen on (default 127.0.0.1; 0.0.0.0 lets others in)")
-    parser.add_argument("--port", type=int, help="port to listen on (default 7860; 0 takes the first free one from there on)")
+    parser.add_argument(
+        "--port", type=int, help="port to listen on (default 7860; 0 takes the first free one from there on)"
+    )
     parser.add_argument("--model", help="reader to use (default embedded)")
     parser.add_argument("--config", type=Path, help="YAML file with settings")
     args = parser.parse_args(argv)
     given = {"server.host": args.host, "server.port": args.port, "reader.model": args.model}
     if os.environ.get("SPACE_ID"):  # a Space is reached from outside its container
         given["server.host"] = given["server.host"] or "0.0.0.0"
-    return load_config({key: value for key, value in given.items() if value is not None}, os.environ, args.config)
+    return load_config(
+        {key: value for key, value in given.items() if value is not None}, os.environ, args.config
+    )
 
 
 def serve(config: AppConfig) -> None:
@@ -40,7 +44,9 @@ def serve(config: AppConfig) -> None:
     from ocr_app.ui.zero_gpu import with_lent_gpu
 
     blocks = page.build_blocks(config, with_lent_gpu(parse_document), EXAMPLE)
-    blocks.launch(server_name=config.server.host, server_port=config.server.port or None, **page.launch_options(config))
+    blocks.launch(
+        server_name=config.server.host, server_port=config.server.port or None, **page.launch_options(config)
+    )
 
 
 def main(argv: list[str]) -> int:
@@ -49,7 +55,9 @@ def main(argv: list[str]) -> int:
     except OCRError as error:
         print(error, file=sys.stderr)
         return error.exit_code
-    logging.basicConfig(level=config.server.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(
+        level=config.server.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
     serve(config)
     return 0
 

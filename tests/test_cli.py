@@ -25,7 +25,12 @@ def start(*words: str | Path) -> subprocess.Popen[bytes]:
     """The command in a process and process group of its own, as a terminal starts it."""
     command = [sys.executable, "-m", "ocr_app", "parse", *(str(word) for word in words), *PLAIN]
     return subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, start_new_session=True
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
     )
 
 
@@ -39,7 +44,13 @@ def draw(path: Path, texts: list[str], **options) -> Path:
 
 @pytest.fixture
 def locked_pdf(tmp_path: Path) -> Path:
-    return draw(tmp_path / "locked.pdf", ["Hidden words"], encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="open sesame", owner_pw="owner")
+    return draw(
+        tmp_path / "locked.pdf",
+        ["Hidden words"],
+        encryption=pymupdf.PDF_ENCRYPT_AES_256,
+        user_pw="open sesame",
+        owner_pw="owner",
+    )
 
 
 def test_standard_output_is_the_markdown_alone_and_equals_the_file(two_page_pdf: Path, tmp_path: Path):
@@ -62,7 +73,9 @@ def test_format_follows_the_name_of_the_output(two_page_pdf: Path, tmp_path: Pat
     assert capsys.readouterr() == ("", "")
 
 
-def test_several_files_go_into_a_folder_and_a_bad_one_does_not_stop_the_rest(two_page_pdf: Path, tmp_path: Path, capsys):
+def test_several_files_go_into_a_folder_and_a_bad_one_does_not_stop_the_rest(
+    two_page_pdf: Path, tmp_path: Path, capsys
+):
     (tmp_path / "other").mkdir()
     namesake = draw(tmp_path / "other" / "two.pdf", ["Iron anvil"])
     broken = tmp_path / "words.pdf"
@@ -88,7 +101,9 @@ def test_several_files_go_into_a_folder_and_a_bad_one_does_not_stop_the_rest(two
         (["two.pdf", "-o", "nowhere/out.md"], 15, "nowhere"),
     ],
 )
-def test_an_error_is_one_line_and_its_own_exit_code(words: list[str], code: int, said: str, two_page_pdf: Path, capsys, monkeypatch):
+def test_an_error_is_one_line_and_its_own_exit_code(
+    words: list[str], code: int, said: str, two_page_pdf: Path, capsys, monkeypatch
+):
     monkeypatch.chdir(two_page_pdf.parent)
     assert main(["parse", *PLAIN, *words]) == code
     out, err = capsys.readouterr()
@@ -105,7 +120,9 @@ def test_wrong_usage_does_not_exit_like_a_warning(capsys):
 
 
 def test_pages_that_did_not_end_well_are_listed_and_exit_with_two(two_page_pdf: Path, tmp_path: Path, capsys):
-    assert parse(two_page_pdf, "-o", tmp_path / "out.md", "--quiet", "--set", "reader.page_timeout_s=1e-9") == 2
+    assert (
+        parse(two_page_pdf, "-o", tmp_path / "out.md", "--quiet", "--set", "reader.page_timeout_s=1e-9") == 2
+    )
     err = capsys.readouterr().err
     assert "pages 1-2 timeout: Reading took longer" in err
     assert "page_timeout_s" in err
@@ -118,7 +135,9 @@ def test_a_locked_file_without_a_person_to_ask_says_so(locked_pdf: Path, tmp_pat
 
 
 @pytest.mark.parametrize(("password", "code"), [("open sesame", 0), ("guess", 5)])
-def test_the_password_can_come_by_standard_input(password: str, code: int, locked_pdf: Path, tmp_path: Path, monkeypatch, capsys):
+def test_the_password_can_come_by_standard_input(
+    password: str, code: int, locked_pdf: Path, tmp_path: Path, monkeypatch, capsys
+):
     reading, writing = os.pipe()
     os.write(writing, f"{password}\n".encode())
     os.close(writing)
@@ -133,8 +152,19 @@ def test_a_person_is_asked_until_the_password_fits(locked_pdf: Path, tmp_path: P
     """At a real terminal: a wrong password, then the right one, then a progress bar."""
     terminal, far_end = os.openpty()
     termios.tcsetwinsize(far_end, (24, 150))
-    command = [sys.executable, "-m", "ocr_app", "parse", str(locked_pdf), "-o", str(tmp_path / "out.md"), *PLAIN]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=far_end, stdout=far_end, stderr=far_end, start_new_session=True)
+    command = [
+        sys.executable,
+        "-m",
+        "ocr_app",
+        "parse",
+        str(locked_pdf),
+        "-o",
+        str(tmp_path / "out.md"),
+        *PLAIN,
+    ]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdin=far_end, stdout=far_end, stderr=far_end, start_new_session=True
+    )
     os.close(far_end)
     said = b""
     for answer in (b"guess\n", b"open sesame\n"):

@@ -1,4 +1,6 @@
-"""Settings: one precedence, unknown names refused with the nearest one, types checked, the serving guide's file accepted as it is."""
+"""Settings: one precedence, unknown names refused with the nearest one, types checked, the serving guide's
+file accepted as it is.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -44,13 +46,22 @@ def test_no_source_gives_the_defaults():
 
 def test_command_line_wins_over_environment_over_yaml_over_default(yaml_file):
     path = yaml_file("loader: {dpi: 100, max_pages: 10, max_pixels: 20000}")
-    config = load_config({"loader.dpi": "300"}, {"OCR_APP_LOADER_DPI": "200", "OCR_APP_LOADER_MAX_PAGES": "20"}, path)
+    config = load_config(
+        {"loader.dpi": "300"}, {"OCR_APP_LOADER_DPI": "200", "OCR_APP_LOADER_MAX_PAGES": "20"}, path
+    )
     assert config.loader == replace(AppConfig().loader, dpi=300, max_pages=20, max_pixels=20000)
 
 
 def test_every_setting_can_be_set_from_the_environment():
     assert set(ENV_NAMES.values()) == set(KINDS)
-    config = load_config({}, {"OCR_APP_SPARSITY_TEXT_WINDOW": "64", "OCR_APP_REUSE": "off", "OCR_APP_SPARSITY_MAX_RESIDENT_BLOCKS": "auto"})
+    config = load_config(
+        {},
+        {
+            "OCR_APP_SPARSITY_TEXT_WINDOW": "64",
+            "OCR_APP_REUSE": "off",
+            "OCR_APP_SPARSITY_MAX_RESIDENT_BLOCKS": "auto",
+        },
+    )
     assert config.sparsity.text_window == 64
     assert config.encoder.reuse is False
     assert config.sparsity.max_resident_blocks is None
@@ -65,13 +76,20 @@ def test_the_serving_guide_file_is_accepted_as_written(yaml_file):
     assert config.reader.model == "unlimited_ocr2"
     assert config.reader.weight_path == "/models/Unlimited-OCR-2"
     assert config.reader.mode == "sparse"
-    assert (config.sparsity.page_window, config.sparsity.sparsity_ratio, config.sparsity.chunk_pages) == (48, 0.2, 4)
+    assert (config.sparsity.page_window, config.sparsity.sparsity_ratio, config.sparsity.chunk_pages) == (
+        48,
+        0.2,
+        4,
+    )
     assert config.loader.max_pages == 2048
     assert (config.server.host, config.server.port, config.server.log_level) == ("0.0.0.0", 8080, "info")
 
 
 def test_continuous_decode_off_means_full_attention(yaml_file):
-    assert load_config({}, {}, yaml_file("inference: {continuous_decode: {enabled: false}}")).reader.mode == "full"
+    assert (
+        load_config({}, {}, yaml_file("inference: {continuous_decode: {enabled: false}}")).reader.mode
+        == "full"
+    )
 
 
 def test_guide_and_own_sections_mix_but_not_twice_for_one_setting(yaml_file):
@@ -92,14 +110,24 @@ def test_the_file_can_be_named_in_the_environment(yaml_file):
         ({"loader.dip": 1}, {}, "", ["loader.dip", "command line", "loader.dpi"]),
         ({}, {"OCR_APP_LOADER_DIP": "1"}, "", ["OCR_APP_LOADER_DIP", "environment", "OCR_APP_LOADER_DPI"]),
         ({}, {}, "loader: {dip: 1}", ["loader.dip", "settings.yaml", "loader.dpi"]),
-        ({}, {}, "inference: {sr_swa: {windowsize: 1}}", ["inference.sr_swa.windowsize", "inference.sr_swa.window_size"]),
+        (
+            {},
+            {},
+            "inference: {sr_swa: {windowsize: 1}}",
+            ["inference.sr_swa.windowsize", "inference.sr_swa.window_size"],
+        ),
         ({}, {}, "servr: {port: 1}", ["servr.port", "server.port"]),
         ({"loader.dpi": "many"}, {}, "", ["loader.dpi", "'many'", "command line", "whole number"]),
         ({"loader.dpi": True}, {}, "", ["loader.dpi", "True", "whole number"]),
         ({}, {"OCR_APP_DPI": "20"}, "", ["loader.dpi", "20", "between 36 and 600", "OCR_APP_DPI"]),
         ({}, {}, "sparsity: {sparsity_ratio: 1.5}", ["sparsity.sparsity_ratio", "1.5", "settings.yaml"]),
         ({}, {}, "encoder: {reuse: maybe}", ["encoder.reuse", "'maybe'", "true or false"]),
-        ({}, {}, "inference: {continuous_decode: {enabled: 3}}", ["continuous_decode.enabled", "true or false"]),
+        (
+            {},
+            {},
+            "inference: {continuous_decode: {enabled: 3}}",
+            ["continuous_decode.enabled", "true or false"],
+        ),
         ({}, {}, "loader: 5", ["loader", "settings.yaml"]),
         ({}, {}, "just words", ["settings.yaml", "sections"]),
         ({}, {}, "a: [1", ["settings.yaml", "not valid YAML"]),

@@ -44,14 +44,19 @@ def imported_modules(tree: ast.AST, *, lazy: bool = False) -> Iterator[str]:
 
 
 def modules() -> list[tuple[str, ast.AST]]:
-    return [(str(path.relative_to(PACKAGE)), ast.parse(path.read_text())) for path in sorted(PACKAGE.rglob("*.py"))]
+    return [
+        (str(path.relative_to(PACKAGE)), ast.parse(path.read_text()))
+        for path in sorted(PACKAGE.rglob("*.py"))
+    ]
 
 
 def part_of(name: str) -> str:
     return Path(name).parts[0].removesuffix(".py")
 
 
-@pytest.mark.parametrize(("name", "tree"), modules(), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("name", "tree"), modules(), ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_imports_point_down(name: str, tree: ast.AST):
     part = part_of(name)
     for module in imported_modules(tree):
@@ -62,7 +67,9 @@ def test_imports_point_down(name: str, tree: ast.AST):
             assert is_version or target == part or LEVEL[target] < LEVEL[part], f"{name}: imports {module}"
 
 
-@pytest.mark.parametrize(("name", "tree"), modules(), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("name", "tree"), modules(), ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_outside_libraries_stay_at_home(name: str, tree: ast.AST):
     for module in imported_modules(tree, lazy=True):
         homes = HOMES.get(module.split(".")[0])

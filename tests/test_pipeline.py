@@ -1,4 +1,6 @@
-"""The event stream of one document: N pages asked for are N records, whatever happens to any of them and whenever it is stopped."""
+"""The event stream of one document: N pages asked for are N records, whatever happens to any of them and
+whenever it is stopped.
+"""
 
 import threading
 from collections import Counter
@@ -108,13 +110,17 @@ class FakeSession:
             raise ValueError(SECRET)
         return EncodedPage(image, (), (), np.zeros((0, 3), np.float32), num_reuse_hits=1, num_reuse_lookups=2)
 
-    def read(self, page: EncodedPage, should_stop: Callable[[], bool]) -> Iterator[TextDelta | KVSample | PageReading]:
+    def read(
+        self, page: EncodedPage, should_stop: Callable[[], bool]
+    ) -> Iterator[TextDelta | KVSample | PageReading]:
         kind = next((note for note in page.image.notes if note in VERDICTS), "good")
         if kind == "out of memory":  # raised by the call itself, before there is anything to iterate
             raise OutOfMemoryError("The KV cache is full; lower sparsity.page_window.")
         return self._steps(kind, page.page_index, should_stop)
 
-    def _steps(self, kind: str, page_index: int, should_stop: Callable[[], bool]) -> Iterator[TextDelta | KVSample | PageReading]:
+    def _steps(
+        self, kind: str, page_index: int, should_stop: Callable[[], bool]
+    ) -> Iterator[TextDelta | KVSample | PageReading]:
         self.num_open_reads += 1
         words: list[str] = []
         try:
@@ -130,7 +136,9 @@ class FakeSession:
             if kind != "resultless":
                 verdict = VERDICTS[kind] if kind in ("good", "wordless", "incomplete") else Verdict.OK
                 reason = "One line was left over." if kind == "incomplete" else None
-                yield PageReading(verdict, (), "".join(words), reason=reason, num_tokens=len(words), confidence=0.5)
+                yield PageReading(
+                    verdict, (), "".join(words), reason=reason, num_tokens=len(words), confidence=0.5
+                )
         finally:
             self.num_open_reads -= 1
 
@@ -192,7 +200,13 @@ def check_finish(events: list[Event], results: list[PageResult]) -> None:
     assert events[-1].num_pages == len(results)
     assert events[-1].notes == ("The file was repaired.",)
     bad = [verdict for verdict in counts if not verdict.is_good]
-    expected = Outcome.CANCELLED if Verdict.CANCELLED in counts else Outcome.DONE_WITH_WARNINGS if bad else Outcome.DONE
+    expected = (
+        Outcome.CANCELLED
+        if Verdict.CANCELLED in counts
+        else Outcome.DONE_WITH_WARNINGS
+        if bad
+        else Outcome.DONE
+    )
     assert events[-1].outcome is expected
 
 
@@ -207,7 +221,9 @@ def test_a_page_record_carries_its_paper_and_its_figures():
 def test_blank_pages_are_shown_but_not_prepared():
     session = FakeSession()
     events = run(["blank", "blank"], session=session)
-    assert [type(e) for e in events if not isinstance(e, Telemetry)] == [PageStarted, PageFinished] * 2 + [DocumentFinished]
+    assert [type(e) for e in events if not isinstance(e, Telemetry)] == [PageStarted, PageFinished] * 2 + [
+        DocumentFinished
+    ]
     assert not session.threads
 
 
@@ -294,7 +310,9 @@ def test_telemetry_comes_at_most_four_times_a_second_and_at_each_page_end():
     after_pages = sum(isinstance(a, PageFinished) and isinstance(b, Telemetry) for a, b in pairwise(events))
     assert after_pages == 20
     assert len(telemetry) - after_pages <= 4 * events[-1].elapsed_s + 2
-    assert [sample.num_pages_done for sample in telemetry] == sorted(sample.num_pages_done for sample in telemetry)
+    assert [sample.num_pages_done for sample in telemetry] == sorted(
+        sample.num_pages_done for sample in telemetry
+    )
     assert telemetry[-1].num_pages_done == telemetry[-1].num_pages_total == 20
 
 
@@ -341,7 +359,9 @@ def test_a_drawn_document_is_read_by_the_plain_reader(two_page_pdf: Path):
         (2, Verdict.OK, "Silver spoon"),
         (1, Verdict.OK, "Copper kettle"),
     ]
-    assert [event.runs for event in events if isinstance(event, PageStarted)] == [result.runs for result in results]
+    assert [event.runs for event in events if isinstance(event, PageStarted)] == [
+        result.runs for result in results
+    ]
     assert all(result.encode_s > 0 and result.regions for result in results)
     assert events[-1].outcome is Outcome.DONE
     assert not feed_threads()

@@ -1,4 +1,6 @@
-"""Counters that fail alone and are None then; the GPUs CUDA sees, not those NVML counts; rates and time left from what was measured."""
+"""Counters that fail alone and are None then; the GPUs CUDA sees, not those NVML counts; rates and time left
+from what was measured.
+"""
 
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -88,7 +90,14 @@ class FakeTorch:
 
 def four_gpus() -> FakeNvml:
     slices = [FakeGpu("MIG-c1", 31), FakeGpu("MIG-c2", 32)]
-    return FakeNvml([FakeGpu("GPU-aa11", 10), FakeGpu("GPU-ab12", 20), FakeGpu("GPU-cc13", 30, slices=slices), FakeGpu("GPU-dd14", 40)])
+    return FakeNvml(
+        [
+            FakeGpu("GPU-aa11", 10),
+            FakeGpu("GPU-ab12", 20),
+            FakeGpu("GPU-cc13", 30, slices=slices),
+            FakeGpu("GPU-dd14", 40),
+        ]
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,20 @@
     order distance         share of pairs of lines that changed places
     s/page                 wall time on this machine; processor time is in the saved result
     loops                  repetitions that the page does not have
-    lost, unplaced         runs seen by the encoder and not written; left over by the reader and appended (unknown for other engines)
+    lost, unplaced         runs seen by the encoder and not written; left over by the reader and appended
+    (unknown for other engines)
 
-Running headers and page numbers: the truth of the samples is a text layer and holds them, so every engine is compared with all it can see,
-ours with its furniture written. The truth of held-out pages is the Markdown wanted, without them: ours and pymupdf4llm, which can tell
-them apart, leave them out; engines that cannot are charged with them in character error rate, because the reader of their text would be. A
-body line that ours takes for a running header is a loss there, and only there.
+Running headers and page numbers: the truth of the samples is a text layer and holds them, so every engine is
+compared with all it can see, ours with its furniture written. The truth of held-out pages is the Markdown
+wanted, without them: ours and pymupdf4llm, which can tell them apart, leave them out; engines that cannot are
+charged with them in character error rate, because the reader of their text would be. A body line that ours
+takes for a running header is a loss there, and only there.
 
-A text layer gives one order of several that are sensible (captions, side heads, tables), so an error rate of zero cannot be reached on some
-files; the upper reference shows by how much.
+A text layer gives one order of several that are sensible (captions, side heads, tables), so an error rate of
+zero cannot be reached on some files; the upper reference shows by how much.
 
-Figures are rates of sums over pages, so a long page weighs more than a short one. Engines take turns page by page, so that a busy moment of
-the machine hits them alike.
+Figures are rates of sums over pages, so a long page weighs more than a short one. Engines take turns page by
+page, so that a busy moment of the machine hits them alike.
 """
 
 import argparse
@@ -28,7 +30,15 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from ocr_app.bench import accuracy_tables
-from ocr_app.bench.engines import ENGINES, Engine, EngineOptions, EngineOutput, EngineSession, make_engine, timed_read
+from ocr_app.bench.engines import (
+    ENGINES,
+    Engine,
+    EngineOptions,
+    EngineOutput,
+    EngineSession,
+    make_engine,
+    timed_read,
+)
 from ocr_app.bench.environment import REPOSITORY, RESULTS, command, print_result
 from ocr_app.bench.ground_truth import TruthDocument, load_file, load_held_out, load_samples
 from ocr_app.bench.page_score import PageRecord, score_page
@@ -44,8 +54,12 @@ def main(argv: list[str]) -> int:
     options = _parse(argv)
     documents = _documents(options)
     missing: dict[str, str] = {}
-    engines = _make_engines(options.engines, EngineOptions(options.threads, options.weights, options.pymupdf4llm), missing)
-    records = [record for document in documents for record in read_document(document, engines, options.dpi, missing)]
+    engines = _make_engines(
+        options.engines, EngineOptions(options.threads, options.weights, options.pymupdf4llm), missing
+    )
+    records = [
+        record for document in documents for record in read_document(document, engines, options.dpi, missing)
+    ]
     if not records:
         print("No engine could read any page; nothing is saved.", file=sys.stderr)
         return 1
@@ -62,14 +76,20 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def read_document(document: TruthDocument, engines: Mapping[str, Engine], dpi: int, missing: dict[str, str]) -> Iterator[PageRecord]:
-    """Read the document's pages with every engine that can open it, page by page; the others go into `missing` with the reason."""
+def read_document(
+    document: TruthDocument, engines: Mapping[str, Engine], dpi: int, missing: dict[str, str]
+) -> Iterator[PageRecord]:
+    """Read the document's pages with every engine that can open it, page by page; the others go into
+    `missing` with the reason.
+    """
     from ocr_app.document.loader import open_document
 
     print(f"{document.name}: {len(document.pages)} pages", file=sys.stderr)
     with ExitStack() as stack:
         sessions = _open_sessions(document, engines, stack, missing)
-        opened = stack.enter_context(open_document(document.path, LoaderConfig(dpi=dpi), pages=document.page_range))
+        opened = stack.enter_context(
+            open_document(document.path, LoaderConfig(dpi=dpi), pages=document.page_range)
+        )
         for page, image in zip(document.pages, opened.pages(), strict=True):
             if isinstance(image, PageFailure):
                 logger.warning("%s, page %d left out: %s", document.name, page.page_index + 1, image.reason)
@@ -122,23 +142,55 @@ def _documents(options: argparse.Namespace) -> list[TruthDocument]:
     samples = load_samples(options.samples, options.pages) if options.samples else []
     held_out = load_held_out(options.held_out, options.pages) if options.held_out else []
     documents = samples + held_out or [load_file(REPOSITORY / "assets" / "sample.pdf", options.pages)]
-    return [document for document in documents if not options.only or any(part in document.name for part in options.only)]
+    return [
+        document
+        for document in documents
+        if not options.only or any(part in document.name for part in options.only)
+    ]
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="ocr_app bench accuracy", description="Compare engines on the same page images.")
-    parser.add_argument("--samples", type=Path, metavar="DIR", help="folder with digital/ and scanned/, or one of them")
+    parser = argparse.ArgumentParser(
+        prog="ocr_app bench accuracy", description="Compare engines on the same page images."
+    )
+    parser.add_argument(
+        "--samples", type=Path, metavar="DIR", help="folder with digital/ and scanned/, or one of them"
+    )
     parser.add_argument("--held-out", type=Path, metavar="DIR", help="generated pages with their Markdown")
-    parser.add_argument("--pages", type=int, metavar="N", help="at most N pages of each file, spread over it in pairs")
-    parser.add_argument("--only", type=_names, default=[], metavar="PART,...", help="files whose name has one of these parts")
-    parser.add_argument("--engines", type=_names, default=list(ENGINES), metavar="NAME,...", help=f"of {', '.join(ENGINES)}")
-    parser.add_argument("--weights", type=Path, metavar="FILE", help="of our reader; the shipped ones by default")
-    parser.add_argument("--pymupdf4llm", type=Path, metavar="DIR", help="made by: pip install --target DIR pymupdf==2.0")
+    parser.add_argument(
+        "--pages", type=int, metavar="N", help="at most N pages of each file, spread over it in pairs"
+    )
+    parser.add_argument(
+        "--only", type=_names, default=[], metavar="PART,...", help="files whose name has one of these parts"
+    )
+    parser.add_argument(
+        "--engines", type=_names, default=list(ENGINES), metavar="NAME,...", help=f"of {', '.join(ENGINES)}"
+    )
+    parser.add_argument(
+        "--weights", type=Path, metavar="FILE", help="of our reader; the shipped ones by default"
+    )
+    parser.add_argument(
+        "--pymupdf4llm", type=Path, metavar="DIR", help="made by: pip install --target DIR pymupdf==2.0"
+    )
     parser.add_argument("--dpi", type=int, default=LoaderConfig().dpi)
-    parser.add_argument("--threads", type=int, default=2, help="of ours and rapidocr; tesseract always has one")
-    parser.add_argument("--worst", type=int, default=0, metavar="N", help="keep pictures of the N worst pages of the first engine")
+    parser.add_argument(
+        "--threads", type=int, default=2, help="of ours and rapidocr; tesseract always has one"
+    )
+    parser.add_argument(
+        "--worst",
+        type=int,
+        default=0,
+        metavar="N",
+        help="keep pictures of the N worst pages of the first engine",
+    )
     parser.add_argument("--save", action="store_true", help="write accuracy.json")
-    parser.add_argument("--into", type=Path, default=RESULTS, metavar="DIR", help="where results and pictures go; assets/bench by default")
+    parser.add_argument(
+        "--into",
+        type=Path,
+        default=RESULTS,
+        metavar="DIR",
+        help="where results and pictures go; assets/bench by default",
+    )
     return parser.parse_args(argv)
 
 

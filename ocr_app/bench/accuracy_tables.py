@@ -1,4 +1,6 @@
-"""Figures of the accuracy bench, added up by group and document, and the tables made of them. It reads nothing and times nothing."""
+"""Figures of the accuracy bench, added up by group and document, and the tables made of them. It reads
+nothing and times nothing.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -32,11 +34,15 @@ COLUMNS: dict[str, tuple[str, str]] = {
 
 def summarise(documents: Sequence[TruthDocument], records: Sequence[PageRecord]) -> dict[str, Any]:
     """Everything that is saved: figures by group and by document, and the README's tables."""
-    groups = {group: _by_engine(records, lambda record, group=group: record.document.group == group) for group in _groups(documents)}
+    groups = {
+        group: _by_engine(records, lambda record, group=group: record.document.group == group)
+        for group in _groups(documents)
+    }
     if len(groups) > 1:
         groups[SAMPLES] = _by_engine(records, lambda record: record.document.group != HELD_OUT)
     by_document = {
-        document.name: _by_engine(records, lambda record, name=document.name: record.document.name == name) for document in documents
+        document.name: _by_engine(records, lambda record, name=document.name: record.document.name == name)
+        for document in documents
     }
     tables = {
         "accuracy": _group_table(groups),
@@ -57,7 +63,9 @@ def printed(result: dict[str, Any]) -> str:
         "accuracy-modes": "Sparse and full attention on the same pages",
     }
     return "\n\n".join(
-        f"{title}\n\n{markdown_table(**result['tables'][name])}" for name, title in titles.items() if result["tables"][name]["rows"]
+        f"{title}\n\n{markdown_table(**result['tables'][name])}"
+        for name, title in titles.items()
+        if result["tables"][name]["rows"]
     )
 
 
@@ -82,14 +90,18 @@ def _group_table(groups: dict[str, dict[str, Figures]]) -> dict[str, Any]:
     return {"columns": ["documents", "engine", *COLUMNS], "rows": rows}
 
 
-def _document_table(documents: Sequence[TruthDocument], by_document: dict[str, dict[str, Figures]], column: str) -> dict[str, Any]:
+def _document_table(
+    documents: Sequence[TruthDocument], by_document: dict[str, dict[str, Figures]], column: str
+) -> dict[str, Any]:
     engines = list(dict.fromkeys(engine for figures in by_document.values() for engine in figures))
     key, form = COLUMNS[column]
     rows = [
         [
             document.name,
             *(
-                _shown(by_document[document.name][engine][key], form) if engine in by_document[document.name] else None
+                _shown(by_document[document.name][engine][key], form)
+                if engine in by_document[document.name]
+                else None
                 for engine in engines
             ),
         ]
@@ -119,7 +131,11 @@ def _bar_table(records: Sequence[PageRecord], groups: dict[str, dict[str, Figure
         ("lost runs", everything["lost_runs"], 0, True),
     ]
     rows = [_bar_row(*bar) for bar in bars if bar[1] is not None]
-    rows += [_rival_row(groups, rival) for rival in ("plain", "tesseract") if _figure(groups, SAMPLES, "cer", rival) is not None]
+    rows += [
+        _rival_row(groups, rival)
+        for rival in ("plain", "tesseract")
+        if _figure(groups, SAMPLES, "cer", rival) is not None
+    ]
     return {"columns": ["bar", "asked", "measured", "met"], "rows": rows if samples or held_out else []}
 
 
@@ -129,15 +145,26 @@ def _decoding_share(figures: Figures) -> float | None:
 
 
 def _mode_table(records: Sequence[PageRecord]) -> dict[str, Any]:
-    """How much of what is written is the same with everything read at each step and with the routed part of it."""
+    """How much of what is written is the same with everything read at each step and with the routed part of
+    it.
+    """
     pages: dict[tuple[str, int], dict[str, str]] = {}
     for record in records:
-        pages.setdefault((record.document.name, record.page.page_index), {})[record.engine] = record.output.markdown
+        pages.setdefault((record.document.name, record.page.page_index), {})[record.engine] = (
+            record.output.markdown
+        )
     pairs = [(of[OURS], of[OURS_FULL]) for of in pages.values() if OURS in of and OURS_FULL in of]
     num_identical = sum(sparse == full for sparse, full in pairs)
     distance = _text_distance(pairs)
-    row = [len(pairs), num_identical, f"{100 * num_identical / len(pairs):.1f}", f"{100 * distance:.3f}"] if pairs else None
-    return {"columns": ["pages", "identical", "identical %", "edits per character %"], "rows": [row] if row else []}
+    row = (
+        [len(pairs), num_identical, f"{100 * num_identical / len(pairs):.1f}", f"{100 * distance:.3f}"]
+        if pairs
+        else None
+    )
+    return {
+        "columns": ["pages", "identical", "identical %", "edits per character %"],
+        "rows": [row] if row else [],
+    }
 
 
 def _text_distance(pairs: Sequence[tuple[str, str]]) -> float:
@@ -153,13 +180,23 @@ def _figure(groups: dict[str, dict[str, Figures]], group: str, key: str, engine:
 
 def _bar_row(name: str, value: float, bar: float, is_upper: bool) -> list[str]:
     is_met = value <= bar if is_upper else value >= bar
-    return [name, f"{'at most' if is_upper else 'at least'} {bar:.3g}", f"{value:.4g}", "yes" if is_met else "no"]
+    return [
+        name,
+        f"{'at most' if is_upper else 'at least'} {bar:.3g}",
+        f"{value:.4g}",
+        "yes" if is_met else "no",
+    ]
 
 
 def _rival_row(groups: dict[str, dict[str, Figures]], rival: str) -> list[str]:
     ours, theirs = _figure(groups, SAMPLES, "cer"), _figure(groups, SAMPLES, "cer", rival)
     is_met = ours is not None and ours < theirs
-    return [f"CER below {rival}'s, all samples", f"below {theirs:.4g}", _shown(ours, ".4g") or "–", "yes" if is_met else "no"]
+    return [
+        f"CER below {rival}'s, all samples",
+        f"below {theirs:.4g}",
+        _shown(ours, ".4g") or "–",
+        "yes" if is_met else "no",
+    ]
 
 
 def _shown(value: float | None, form: str) -> str | None:

@@ -2,10 +2,11 @@
 
     heap MB      JavaScript heap of the page after a collection
     nodes        elements in the page
-    received     bytes the page was sent since the line above, per page read meanwhile: with increments it does not grow with the pages done
-    server MB    resident memory of the app's process
+    received     bytes the page was sent since the line above, per page read meanwhile: with increments it
+    does not grow with the pages done server MB    resident memory of the app's process
 
-Needs playwright and Chromium (requirements-dev.txt; Debian package `chromium`). The app runs as `./run` starts it.
+Needs playwright and Chromium (requirements-dev.txt; Debian package `chromium`). The app runs as `./run`
+starts it.
 """
 
 import argparse
@@ -53,7 +54,10 @@ class Reading:
 def main(argv: list[str]) -> int:
     options = _parse(argv)
     with running_app() as (url, process), browser_page() as page:
-        readings, state = list(watch(page, url, options, process.pid)), page.evaluate("document.body.dataset.ls")
+        readings, state = (
+            list(watch(page, url, options, process.pid)),
+            page.evaluate("document.body.dataset.ls"),
+        )
         num_listed = page.locator(".ls-page").count()
     table = {"columns": COLUMNS, "rows": rows(readings)}
     print(markdown_table(**table))
@@ -74,11 +78,15 @@ def watch(page: Any, url: str, options: argparse.Namespace, server_pid: int) -> 
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
     received = [0]
-    session.on("Network.dataReceived", lambda event: received.__setitem__(0, received[0] + event["dataLength"]))
+    session.on(
+        "Network.dataReceived", lambda event: received.__setitem__(0, received[0] + event["dataLength"])
+    )
     page.goto(url, wait_until="domcontentloaded")
     page.wait_for_selector("body[data-ls-ready]", state="attached")
     page.set_input_files("#ls-files input[type=file]", str(options.file))
-    page.wait_for_function("name => document.querySelector('#ls-files').innerText.includes(name)", arg=options.file.stem)
+    page.wait_for_function(
+        "name => document.querySelector('#ls-files').innerText.includes(name)", arg=options.file.stem
+    )
     if options.pages:
         page.fill("#ls-pages textarea, #ls-pages input", options.pages)
     page.click("#ls-read")
@@ -93,42 +101,70 @@ def watch(page: Any, url: str, options: argparse.Namespace, server_pid: int) -> 
         page.wait_for_timeout(1000 * POLL_S)
 
 
-def _look(page: Any, session: Any, num_done: int, elapsed_s: float, received_bytes: int, server_pid: int) -> Reading:
+def _look(
+    page: Any, session: Any, num_done: int, elapsed_s: float, received_bytes: int, server_pid: int
+) -> Reading:
     session.send("HeapProfiler.collectGarbage")
     usage = session.send("Runtime.getHeapUsage")
     num_nodes = page.evaluate("document.querySelectorAll('*').length")
-    return Reading(num_done, elapsed_s, int(usage["usedSize"]), num_nodes, received_bytes, _resident_bytes(server_pid))
+    return Reading(
+        num_done, elapsed_s, int(usage["usedSize"]), num_nodes, received_bytes, _resident_bytes(server_pid)
+    )
 
 
 def rows(readings: list[Reading]) -> list[list[Any]]:
     """One row a reading; what was received is counted from the reading before."""
     before, lines = Reading(0, 0.0, 0, 0, 0, None), []
     for reading in readings:
-        kilobytes = (reading.received_bytes - before.received_bytes) / 1e3 / max(1, reading.num_pages - before.num_pages)
+        kilobytes = (
+            (reading.received_bytes - before.received_bytes)
+            / 1e3
+            / max(1, reading.num_pages - before.num_pages)
+        )
         server_mb = None if reading.server_bytes is None else round(reading.server_bytes / 1e6)
         heap_mb = round(reading.heap_bytes / 1e6, 1)
-        lines.append([reading.num_pages, round(reading.elapsed_s), heap_mb, reading.num_nodes, round(kilobytes, 1), server_mb])
+        lines.append(
+            [
+                reading.num_pages,
+                round(reading.elapsed_s),
+                heap_mb,
+                reading.num_nodes,
+                round(kilobytes, 1),
+                server_mb,
+            ]
+        )
         before = reading
     return lines
 
 
 def growth(values: list[float]) -> float | None:
     """The last value over the middle one: 1 where nothing grows any more."""
-    return round(values[-1] / values[len(values) // 2], 3) if len(values) > 1 and values[len(values) // 2] else None
+    return (
+        round(values[-1] / values[len(values) // 2], 3)
+        if len(values) > 1 and values[len(values) // 2]
+        else None
+    )
 
 
 @contextmanager
-def running_app(settings: dict[str, str] | None = None, log: list[str] | None = None) -> Iterator[tuple[str, subprocess.Popen]]:
-    """The app in a process of its own, and its address. What it prints goes to `log`; settings are environment variables.
+def running_app(
+    settings: dict[str, str] | None = None, log: list[str] | None = None
+) -> Iterator[tuple[str, subprocess.Popen]]:
+    """The app in a process of its own, and its address. What it prints goes to `log`; settings are
+    environment variables.
 
     Raises ConfigError when it does not start.
     """
     lines = log if log is not None else []
     environment = os.environ | {"OCR_APP_PORT": str(_free_port()), "PYTHONUNBUFFERED": "1"} | (settings or {})
     start = [sys.executable, str(REPOSITORY / "app.py")]
-    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, cwd=REPOSITORY) as process:
+    with subprocess.Popen(
+        start, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, cwd=REPOSITORY
+    ) as process:
         address: Queue[str | None] = Queue()
-        reader = Thread(target=_collect, args=(process, lines, address), daemon=True)  # else a full pipe would stop the app
+        reader = Thread(
+            target=_collect, args=(process, lines, address), daemon=True
+        )  # else a full pipe would stop the app
         reader.start()
         try:
             yield _wait_for(address, lines), process
@@ -169,7 +205,9 @@ def browser_page() -> Iterator[Any]:
     except ImportError:
         sync_playwright = None
     if chromium is None or sync_playwright is None:
-        raise ConfigError("This bench needs Chromium and playwright: `apt install chromium`, `pip install -r requirements-dev.txt`.")
+        raise ConfigError(
+            "This bench needs Chromium and playwright: `apt install chromium`, `pip install -r requirements-dev.txt`."
+        )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
         page = browser.new_page(viewport={"width": 1440, "height": 950})
@@ -187,7 +225,9 @@ def _resident_bytes(pid: int) -> int | None:
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="ocr_app bench app", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="ocr_app bench app", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("file", type=Path)
     parser.add_argument("--pages", default="", help="a range as in the page: 1-400")
     parser.add_argument("--every", type=int, default=50, help="pages between two looks")

@@ -1,7 +1,8 @@
-"""Ours against rapidocr with the same tiny weights, on the same page images, in one process: time, character error rate, word F1.
+"""Ours against rapidocr with the same tiny weights, on the same page images, in one process: time, character
+error rate, word F1.
 
-`--reuse FILE` measures exact reuse of repeated lines on one document instead. Both engines get the same number of threads and take turns
-page by page, so that other load on the machine falls on both.
+`--reuse FILE` measures exact reuse of repeated lines on one document instead. Both engines get the same
+number of threads and take turns page by page, so that other load on the machine falls on both.
 """
 
 import argparse
@@ -26,7 +27,16 @@ from ocr_app.models.embedded.weights import asset
 from ocr_app.types import EncodedPage, PageFailure, PageImage
 
 ReadPage = Callable[[PageImage], str]
-COLUMNS = ("file", "pages", "ours s/page", "rapidocr s/page", "ours CER", "rapidocr CER", "ours word F1", "rapidocr word F1")
+COLUMNS = (
+    "file",
+    "pages",
+    "ours s/page",
+    "rapidocr s/page",
+    "ours CER",
+    "rapidocr CER",
+    "ours word F1",
+    "rapidocr word F1",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +55,26 @@ class FileScore:
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m ocr_app bench encoder", description=__doc__.split("\n")[0])
-    parser.add_argument("--samples", type=Path, action="append", help="folder with index.json and true texts; may be given more than once")
+    parser = argparse.ArgumentParser(
+        prog="python -m ocr_app bench encoder", description=__doc__.split("\n")[0]
+    )
+    parser.add_argument(
+        "--samples",
+        type=Path,
+        action="append",
+        help="folder with index.json and true texts; may be given more than once",
+    )
     parser.add_argument("--pages", default="1-3", help="pages of each file, such as 2,7-9 (default: 1-3)")
     parser.add_argument("--threads", type=int, default=1, help="of both engines (default: 1)")
-    parser.add_argument("--reuse", type=Path, metavar="FILE", help="measure exact reuse of repeated lines on this document")
+    parser.add_argument(
+        "--reuse", type=Path, metavar="FILE", help="measure exact reuse of repeated lines on this document"
+    )
     parser.add_argument("--save", action="store_true", help="keep the result in assets/bench")
     args = parser.parse_args(argv)
     name, result = ("encoder_reuse", measure_reuse(args)) if args.reuse else ("encoder", compare(args))
-    print_result(name, {"command": command("encoder", argv), **result}, RESULTS / f"{name}.json" if args.save else None)
+    print_result(
+        name, {"command": command("encoder", argv), **result}, RESULTS / f"{name}.json" if args.save else None
+    )
     return 0
 
 
@@ -62,9 +83,17 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
     encoder = VisualEncoder(EncoderConfig(threads=args.threads, reuse=False))
     with tempfile.TemporaryDirectory() as folder:
         engines = (lambda image: page_text(encoder.encode(image)), open_rapidocr(Path(folder), args.threads))
-        files = [score for path in sample_files(args.samples) if (score := score_file(path, args.pages, engines))]
+        files = [
+            score for path in sample_files(args.samples) if (score := score_file(path, args.pages, engines))
+        ]
     rows = [_row(score.name, score.ours, score.theirs) for score in files]
-    rows.append(_row("all", [page for score in files for page in score.ours], [page for score in files for page in score.theirs]))
+    rows.append(
+        _row(
+            "all",
+            [page for score in files for page in score.ours],
+            [page for score in files for page in score.theirs],
+        )
+    )
     print(markdown_table(COLUMNS, rows))
     ours, theirs = _cpu_s(files, "ours"), _cpu_s(files, "theirs")
     print(
@@ -106,7 +135,11 @@ def sample_files(folders: list[Path] | None) -> list[Path]:
     """Documents of the folders that have a true text; the bundled sample when no folder is given."""
     if not folders:
         return [REPOSITORY / "assets" / "sample.pdf"]
-    entries = [(folder, entry) for folder in folders for entry in json.loads((folder / "index.json").read_text(encoding="utf-8"))]
+    entries = [
+        (folder, entry)
+        for folder in folders
+        for entry in json.loads((folder / "index.json").read_text(encoding="utf-8"))
+    ]
     return [folder / entry["file"] for folder, entry in entries if entry.get("ground_truth")]
 
 
@@ -125,10 +158,14 @@ def page_images(path: Path, pages: str) -> Iterator[PageImage]:
     """The pages asked for that exist, can be drawn and are not blank."""
     config = LoaderConfig()
     with open_document(path, config) as document:
-        wanted = [index + 1 for index in parse_page_range(pages, config.max_pages) if index < document.page_count]
+        wanted = [
+            index + 1 for index in parse_page_range(pages, config.max_pages) if index < document.page_count
+        ]
     if wanted:
         with open_document(path, config, pages=",".join(map(str, wanted))) as document:
-            yield from (page for page in document.pages() if not isinstance(page, PageFailure) and not page.is_blank)
+            yield from (
+                page for page in document.pages() if not isinstance(page, PageFailure) and not page.is_blank
+            )
 
 
 def score_page(read: ReadPage, image: PageImage, truth: str) -> PageScore:
@@ -169,7 +206,9 @@ def write_whole_recogniser(path: Path) -> None:
     model = onnx.load(str(asset("rec.onnx")))
     features = model.graph.output.pop()
     with np.load(asset("classifier.npz")) as arrays:
-        model.graph.initializer.extend(numpy_helper.from_array(arrays[name], name) for name in ("weight", "bias"))
+        model.graph.initializer.extend(
+            numpy_helper.from_array(arrays[name], name) for name in ("weight", "bias")
+        )
         num_classes = len(arrays["bias"])
     model.graph.node.extend(
         [
@@ -178,13 +217,19 @@ def write_whole_recogniser(path: Path) -> None:
             helper.make_node("Softmax", ["logits"], ["probabilities"], axis=2),
         ]
     )
-    model.graph.output.append(helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ["N", "T", num_classes]))
+    model.graph.output.append(
+        helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ["N", "T", num_classes])
+    )
     onnx.save(model, str(path))
 
 
 def _row(name: str, ours: list[PageScore], theirs: list[PageScore]) -> tuple[object, ...]:
     pairs = [("wall_s", 2), ("error_rate", 4), ("f1", 4)]
-    figures = [round(mean(getattr(page, field) for page in pages), digits) for field, digits in pairs for pages in (ours, theirs)]
+    figures = [
+        round(mean(getattr(page, field) for page in pages), digits)
+        for field, digits in pairs
+        for pages in (ours, theirs)
+    ]
     return (name, len(ours), *figures)
 
 

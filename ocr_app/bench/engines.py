@@ -1,8 +1,10 @@
-"""The engines that are compared, behind one small seam: a session per document that is handed page images one by one.
+"""The engines that are compared, behind one small seam: a session per document that is handed page images one
+by one.
 
-All get the same images, upright or not, as the loader made them. Ours are run with the reuse of known lines off: the encoder's cache is
-shared by the process, and the second reader of a page would be timed on the first one's work. Engines that write plain text are compared
-by that text; asked for structure, their text is taken as the Markdown it may happen to be.
+All get the same images, upright or not, as the loader made them. Ours are run with the reuse of known lines
+off: the encoder's cache is shared by the process, and the second reader of a page would be timed on the first
+one's work. Engines that write plain text are compared by that text; asked for structure, their text is taken
+as the Markdown it may happen to be.
 """
 
 import json
@@ -51,7 +53,9 @@ class EngineSession(Protocol):
 
 
 class Engine(Protocol):
-    """Made once per bench; `open` raises EngineMissingError, or another OCRError, where it cannot read this document."""
+    """Made once per bench; `open` raises EngineMissingError, or another OCRError, where it cannot read this
+    document.
+    """
 
     def open(self, document: TruthDocument) -> EngineSession: ...
 
@@ -87,8 +91,13 @@ class _ReaderSession:
         start = time.perf_counter()
         reading = deque(self.session.read(page, lambda: False), maxlen=1).pop()
         decode_s = time.perf_counter() - start
-        markdown = page_markdown(reading.regions, furniture=self.has_furniture).replace(UNPLACED_MARK, "")  # our words, not the page's
-        lost, unplaced = len(page.runs) - _num_runs(reading, set(RegionKind)), _num_runs(reading, {RegionKind.UNPLACED})
+        markdown = page_markdown(reading.regions, furniture=self.has_furniture).replace(
+            UNPLACED_MARK, ""
+        )  # our words, not the page's
+        lost, unplaced = (
+            len(page.runs) - _num_runs(reading, set(RegionKind)),
+            _num_runs(reading, {RegionKind.UNPLACED}),
+        )
         return EngineOutput(markdown, num_lost_runs=lost, num_unplaced_runs=unplaced, decode_s=decode_s)
 
     def close(self) -> None:
@@ -117,19 +126,27 @@ class RapidOCREngine:
 
 
 class TesseractEngine:
-    """Tesseract 5 from the system, one process per page, one OpenMP thread: with more it can stall on a busy machine."""
+    """Tesseract 5 from the system, one process per page, one OpenMP thread: with more it can stall on a busy
+    machine.
+    """
 
     def __init__(self) -> None:
         try:
-            listing = subprocess.run(["tesseract", "--list-langs"], capture_output=True, text=True, check=True)
+            listing = subprocess.run(
+                ["tesseract", "--list-langs"], capture_output=True, text=True, check=True
+            )
         except (OSError, subprocess.CalledProcessError) as error:
-            raise EngineMissingError("tesseract does not run here; install Debian's tesseract-ocr and tesseract-ocr-chi-sim.") from error
+            raise EngineMissingError(
+                "tesseract does not run here; install Debian's tesseract-ocr and tesseract-ocr-chi-sim."
+            ) from error
         self.languages = set(listing.stdout.split())
 
     def open(self, document: TruthDocument) -> EngineSession:
         language = "chi_sim" if document.is_chinese else "eng"
         if language not in self.languages:
-            raise EngineMissingError(f"tesseract lacks the language {language}; install tesseract-ocr-{language.replace('_', '-')}.")
+            raise EngineMissingError(
+                f"tesseract lacks the language {language}; install tesseract-ocr-{language.replace('_', '-')}."
+            )
         return _TesseractSession(language)
 
 
@@ -141,7 +158,14 @@ class _TesseractSession:
         command = ["tesseract", "stdin", "stdout", "-l", self.language, "--dpi", str(round(image.dpi))]
         portable = b"P6 %d %d 255\n" % (image.width_px, image.height_px) + image.pixels.tobytes()
         environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
-        done = subprocess.run(command, input=portable, capture_output=True, env=environment, timeout=TESSERACT_TIMEOUT_S, check=True)
+        done = subprocess.run(
+            command,
+            input=portable,
+            capture_output=True,
+            env=environment,
+            timeout=TESSERACT_TIMEOUT_S,
+            check=True,
+        )
         text = done.stdout.decode("utf-8").replace("\f", "")
         return EngineOutput(text, text)
 
@@ -167,7 +191,9 @@ class PyMuPDF4LLM:
         arguments = [str(document.path), ",".join(map(str, indices)), str(int(document.has_furniture))]
         command = [sys.executable, "-P", str(script), *arguments]
         environment = {**os.environ, "PYTHONPATH": str(self.folder)}
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=CHILD_TIMEOUT_S)
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=environment, timeout=CHILD_TIMEOUT_S
+        )
         if done.returncode:
             raise EngineMissingError(f"pymupdf4llm failed: {done.stderr.strip().splitlines()[-1:]}")
         answer = json.loads(done.stdout.splitlines()[-1])
@@ -216,7 +242,10 @@ def timed_read(session: EngineSession, image: PageImage) -> EngineOutput:
 def _config(model: str, quality: str, options: EngineOptions, mode: str = "sparse") -> AppConfig:
     encoder = EncoderConfig(quality=quality, threads=options.threads, reuse=False)
     weights = str(options.weights) if options.weights else None
-    return AppConfig(encoder=encoder, reader=ReaderConfig(model=model, mode=mode, threads=options.threads, weight_path=weights))
+    return AppConfig(
+        encoder=encoder,
+        reader=ReaderConfig(model=model, mode=mode, threads=options.threads, weight_path=weights),
+    )
 
 
 def _num_runs(reading: PageReading, kinds: set[RegionKind]) -> int:

@@ -1,7 +1,9 @@
-"""What every bench prints beside its figures: the machine, the versions, Markdown tables, and one JSON object as the last line.
+"""What every bench prints beside its figures: the machine, the versions, Markdown tables, and one JSON object
+as the last line.
 
-A saved result is the same JSON object with line breaks. Tables meant for the README go under its key "tables", by name, as
-{"columns": [...], "rows": [[...], ...]}; scripts/readme_tables.py renders those and nothing else. It knows nothing of what is measured.
+A saved result is the same JSON object with line breaks. Tables meant for the README go under its key
+"tables", by name, as {"columns": [...], "rows": [[...], ...]}; scripts/readme_tables.py renders those and
+nothing else. It knows nothing of what is measured.
 """
 
 import json
@@ -49,7 +51,9 @@ def machine_line(machine: Mapping[str, Any]) -> str:
     hardware = [machine["cpu"] or machine["system"], f"{machine['cores']} cores"]
     hardware += [f"{machine['memory_gb']} GB"] if machine["memory_gb"] is not None else []
     hardware += [machine["gpu"]] if machine["gpu"] else []
-    software = [f"Python {machine['python']}"] + [f"{name} {found}" for name, found in machine["packages"].items()]
+    software = [f"Python {machine['python']}"] + [
+        f"{name} {found}" for name, found in machine["packages"].items()
+    ]
     commit = machine["commit"] or "unknown"
     return f"{', '.join(hardware)}; {', '.join(software)}; commit {commit}, {machine['date']}"
 

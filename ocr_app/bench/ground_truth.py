@@ -1,12 +1,15 @@
-"""Documents whose text is known: sample folders (index.json and one .txt per file) and generated held-out pages.
+"""Documents whose text is known: sample folders (index.json and one .txt per file) and generated held-out
+pages.
 
 Pages of a truth are separated by a form feed, in both. What is known differs:
 
-    samples    plain text in the reading order of the text layer or of a transcription, running headers and page numbers included
-    held-out   Markdown as the product should deliver it: structure known exactly, running headers and page numbers left out
+    samples    plain text in the reading order of the text layer or of a transcription, running headers and
+    page numbers included held-out   Markdown as the product should deliver it: structure known exactly,
+    running headers and page numbers left out
 
-Two truths say less than they seem to and are kept out of the totals they would distort: text layers that list a table column by column
-(`is_ordered` is False: no reading order to compare with), and layers that are another engine's unproofread output (`is_exact` is False).
+Two truths say less than they seem to and are kept out of the totals they would distort: text layers that list
+a table column by column (`is_ordered` is False: no reading order to compare with), and layers that are
+another engine's unproofread output (`is_exact` is False).
 """
 
 import json
@@ -50,7 +53,12 @@ class TruthDocument:
 def load_samples(folder: Path, num_pages: int | None = None) -> list[TruthDocument]:
     """Every document with a truth in `folder`, or in its subfolders `digital` and `scanned`."""
     folders = [folder] if (folder / "index.json").exists() else [folder / "digital", folder / "scanned"]
-    return [_sample(home, entry, num_pages) for home in folders for entry in _index(home) if entry.get("ground_truth")]
+    return [
+        _sample(home, entry, num_pages)
+        for home in folders
+        for entry in _index(home)
+        if entry.get("ground_truth")
+    ]
 
 
 def load_held_out(folder: Path, num_pages: int | None = None) -> list[TruthDocument]:
@@ -61,7 +69,9 @@ def load_held_out(folder: Path, num_pages: int | None = None) -> list[TruthDocum
 def load_file(path: Path, num_pages: int | None = None) -> TruthDocument:
     """One document with its truth beside it: scan.pdf and scan.txt."""
     pages = path.with_suffix(".txt").read_text(encoding="utf-8").split("\f")
-    return TruthDocument(path.name, path, "sample", has_chinese(pages), _plain_pages(pages, len(pages), num_pages))
+    return TruthDocument(
+        path.name, path, "sample", has_chinese(pages), _plain_pages(pages, len(pages), num_pages)
+    )
 
 
 def pick_pages(num_all: int, num_wanted: int | None) -> list[int]:
@@ -84,7 +94,9 @@ def has_chinese(pages: Iterable[str]) -> bool:
 def _index(folder: Path) -> Iterator[dict[str, Any]]:
     path = folder / "index.json"
     if not path.exists():
-        raise ConfigError(f"{folder.name!r} has no index.json; give the folder that holds the documents and their list.")
+        raise ConfigError(
+            f"{folder.name!r} has no index.json; give the folder that holds the documents and their list."
+        )
     yield from json.loads(path.read_text(encoding="utf-8"))
 
 

@@ -1,4 +1,6 @@
-"""What a narrower KV cache costs: error of the attention output against float32, on random keys and on those of the trained reader."""
+"""What a narrower KV cache costs: error of the attention output against float32, on random keys and on those
+of the trained reader.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +23,10 @@ Layer = tuple[Tensor, Tensor, Tensor]  # queries (1, H, T, D), keys and values (
 
 def error_table(spec: KVSpec, seed: int, weight_path: str | None) -> list[list[Any]]:
     """Rows of source, dtype, relative error of the attention output, and its greatest in one layer."""
-    sources = [("random", [random_layer(spec, seed)]), ("trained reader, bundled sample", list(reader_layers(weight_path)))]
+    sources = [
+        ("random", [random_layer(spec, seed)]),
+        ("trained reader, bundled sample", list(reader_layers(weight_path))),
+    ]
     return [[name, dtype, *_figures(layers, dtype)] for name, layers in sources for dtype in NARROW_DTYPES]
 
 
@@ -34,12 +39,17 @@ def attention_error(layer: Layer, dtype: str) -> float:
 def random_layer(spec: KVSpec, seed: int) -> Layer:
     random = torch.Generator().manual_seed(seed)
     queries = torch.randn(1, spec.num_query_heads, 16, spec.head_dim, generator=random)
-    keys, values = (torch.randn(1, spec.num_kv_heads, NUM_RANDOM_TOKENS, spec.head_dim, generator=random) for _ in range(2))
+    keys, values = (
+        torch.randn(1, spec.num_kv_heads, NUM_RANDOM_TOKENS, spec.head_dim, generator=random)
+        for _ in range(2)
+    )
     return queries, keys, values
 
 
 def reader_layers(weight_path: str | None) -> Iterator[Layer]:
-    """Queries, keys and values of the first page of the bundled sample, layer by layer; nothing where there are no weights."""
+    """Queries, keys and values of the first page of the bundled sample, layer by layer; nothing where there
+    are no weights.
+    """
     from ocr_app.document.loader import open_document
     from ocr_app.models.embedded.checkpoint import load_reader
     from ocr_app.models.embedded.encoder import VisualEncoder
@@ -64,7 +74,9 @@ def _page_layers(model: DecoderModel, state: Any, page: Any) -> Iterator[Layer]:
     for layer in range(model.kv_spec.num_layers):
         queries, keys, values = model.project(layer, hidden, positions)
         yield queries, keys, values
-        hidden = model.finish_layer(layer, hidden, attend_page(queries, keys, values, is_causal=model.reference_is_causal))
+        hidden = model.finish_layer(
+            layer, hidden, attend_page(queries, keys, values, is_causal=model.reference_is_causal)
+        )
 
 
 def _attend(layer: Layer, dtype: str) -> Tensor:
@@ -75,8 +87,12 @@ def _attend(layer: Layer, dtype: str) -> Tensor:
     spec = KVSpec(1, queries.shape[1], keys.shape[1], keys.shape[3])
     store = KVStore(spec, 1 + num_blocks, BLOCK_SIZE, dtype=NAMED_DTYPES[dtype], device="cpu")
     block_ids = torch.arange(1, 1 + num_blocks)
-    store.write_page(0, block_ids, *(tensor[0, :, :num_tokens].transpose(0, 1) for tensor in (keys, values)), None)
-    return dense_attention(queries, store, 0, block_ids.unsqueeze(0), queries.new_zeros(1, queries.shape[2], num_tokens))
+    store.write_page(
+        0, block_ids, *(tensor[0, :, :num_tokens].transpose(0, 1) for tensor in (keys, values)), None
+    )
+    return dense_attention(
+        queries, store, 0, block_ids.unsqueeze(0), queries.new_zeros(1, queries.shape[2], num_tokens)
+    )
 
 
 def _figures(layers: list[Layer], dtype: str) -> list[str | None]:

@@ -1,4 +1,6 @@
-"""What the KV benches share: options, an engine around a toy decoder, pages of random KV, timing. Knows nothing of what is measured."""
+"""What the KV benches share: options, an engine around a toy decoder, pages of random KV, timing. Knows
+nothing of what is measured.
+"""
 
 import argparse
 import os
@@ -23,7 +25,9 @@ TOKEN = 1  # which token is fed makes no difference to time or memory
 
 @dataclass(frozen=True, slots=True)
 class KVPage:
-    """Keys and values of one page, (T, Hkv, D). The same page is written again and again: bytes and time do not depend on what it holds."""
+    """Keys and values of one page, (T, Hkv, D). The same page is written again and again: bytes and time do
+    not depend on what it holds.
+    """
 
     keys: Tensor
     values: Tensor
@@ -49,7 +53,9 @@ def start_run(options: argparse.Namespace) -> str:
     if options.device == "cpu":
         return f"CPU, {options.threads} threads"
     if not torch.cuda.is_available():
-        raise BackendUnavailableError("--device is 'cuda' and this machine has no CUDA device; use --device cpu.")
+        raise BackendUnavailableError(
+            "--device is 'cuda' and this machine has no CUDA device; use --device cpu."
+        )
     return torch.cuda.get_device_name()
 
 
@@ -73,8 +79,12 @@ def add_document(engine: Engine) -> Sequence:
     return engine.add_sequence(ToyState())
 
 
-def write_pages(engine: Engine, sequence: Sequence, page: KVPage, start: int, stop: int, *, num_layers: int | None = None) -> Sequence:
-    """Write pages [start, stop): all of their blocks are taken, and written in the first `num_layers` layers, or in all."""
+def write_pages(
+    engine: Engine, sequence: Sequence, page: KVPage, start: int, stop: int, *, num_layers: int | None = None
+) -> Sequence:
+    """Write pages [start, stop): all of their blocks are taken, and written in the first `num_layers` layers,
+    or in all.
+    """
     keys, values = ([tensor] * (num_layers or engine.spec.num_layers) for tensor in (page.keys, page.values))
     for page_index in range(start, stop):
         sequence.state.begin_page(page_index)
@@ -91,7 +101,9 @@ def step(engine: Engine, sequences: list[Sequence]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds by the clock, and of all processors: on a busy machine only the second says what the work itself takes."""
+    """Seconds by the clock, and of all processors: on a busy machine only the second says what the work
+    itself takes.
+    """
 
     wall_s: float
     cpu_s: float
@@ -106,24 +118,35 @@ def timed(work: Callable[[], object], device: str) -> Timing:
     return Timing(perf_counter() - wall, process_time() - cpu)
 
 
-def medians_in_turn(works: list[Callable[[], object]], rounds: int, device: str, *, warm_up: int = 2) -> list[Timing]:
-    """Medians of each, all measured in turn (A B A B ...), so that other load on the machine falls on all of them."""
+def medians_in_turn(
+    works: list[Callable[[], object]], rounds: int, device: str, *, warm_up: int = 2
+) -> list[Timing]:
+    """Medians of each, all measured in turn (A B A B ...), so that other load on the machine falls on all of
+    them.
+    """
     for work in works * warm_up:
         work()
     times = [[timed(work, device) for work in works] for _ in range(rounds)]
     columns = list(zip(*times, strict=True))
-    return [Timing(median(time.wall_s for time in column), median(time.cpu_s for time in column)) for column in columns]
+    return [
+        Timing(median(time.wall_s for time in column), median(time.cpu_s for time in column))
+        for column in columns
+    ]
 
 
 def copy_bytes_per_s(device: str, num_bytes: int) -> float:
-    """Bytes copied in a second, each read once and written once, by the library, threads and device of the steps: the best of seven."""
+    """Bytes copied in a second, each read once and written once, by the library, threads and device of the
+    steps: the best of seven.
+    """
     source = torch.ones(num_bytes // 4, device=device)
     target = torch.empty_like(source)
     return source.nbytes / min(timed(lambda: target.copy_(source), device).wall_s for _ in range(7))
 
 
 def load_average() -> float | None:
-    """Processes that wanted a processor in the last minute: times by the clock mean little when they are more than the cores."""
+    """Processes that wanted a processor in the last minute: times by the clock mean little when they are more
+    than the cores.
+    """
     return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
 
 

@@ -1,6 +1,8 @@
-"""Shapes of KV caches as integers: bytes of a token and of a block. No torch, so that planning needs nothing installed.
+"""Shapes of KV caches as integers: bytes of a token and of a block. No torch, so that planning needs nothing
+installed.
 
-The published shape is the one behind the published pair of 47.00 and 1.77 GB: 131,072 bytes a token, 100 pages of 3,586 tokens.
+The published shape is the one behind the published pair of 47.00 and 1.77 GB: 131,072 bytes a token, 100
+pages of 3,586 tokens.
 """
 
 from dataclasses import dataclass

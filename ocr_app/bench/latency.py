@@ -1,8 +1,10 @@
-"""Time of a decode step deep into a document over that at its start, sparse beside full: `python -m ocr_app bench latency`.
+"""Time of a decode step deep into a document over that at its start, sparse beside full: `python -m ocr_app
+bench latency`.
 
-Documents at the first two page counts and at the last are read in turn, so that other load on the machine falls on all of them. Full
-attention is measured as far as memory allows, in turn with the same sparse document. Beside each time stands the least a step could take:
-the bytes it must read over the measured rate of copying. Weights are random; a step's time does not depend on what it reads.
+Documents at the first two page counts and at the last are read in turn, so that other load on the machine
+falls on all of them. Full attention is measured as far as memory allows, in turn with the same sparse
+document. Beside each time stands the least a step could take: the bytes it must read over the measured rate
+of copying. Weights are random; a step's time does not depend on what it reads.
 """
 
 import argparse
@@ -35,7 +37,17 @@ from ocr_app.decoder.engine import Engine
 from ocr_app.decoder.protocol import KVSpec
 from ocr_app.decoder.sequence import Sequence
 
-COLUMNS = ("shape", "mode", "page", "step ms", "processor ms", "processor, over the first", "tokens read", "MB read", "least ms")
+COLUMNS = (
+    "shape",
+    "mode",
+    "page",
+    "step ms",
+    "processor ms",
+    "processor, over the first",
+    "tokens read",
+    "MB read",
+    "least ms",
+)
 BAR = 1.05
 
 
@@ -52,7 +64,9 @@ class Shape:
 
 
 SHAPES = {
-    "published heads, 8 layers": Shape(layers=8, query_heads=32, kv_heads=8, head_dim=128, width=1024, tokens_per_page=3586),
+    "published heads, 8 layers": Shape(
+        layers=8, query_heads=32, kv_heads=8, head_dim=128, width=1024, tokens_per_page=3586
+    ),
     "reader": Shape(layers=4, query_heads=4, kv_heads=4, head_dim=48, width=192, tokens_per_page=600),
     "tiny": Shape(layers=2, query_heads=4, kv_heads=2, head_dim=8, width=32, tokens_per_page=40),
 }
@@ -87,7 +101,11 @@ def main(argv: list[str]) -> int:
         for name, run in runs.items()
         for mode, split in run["parts"].items()
     ]
-    part_columns = ("shape", "mode", *(f"{part} %" for part in next(iter(next(iter(runs.values()))["parts"].values()))))
+    part_columns = (
+        "shape",
+        "mode",
+        *(f"{part} %" for part in next(iter(next(iter(runs.values()))["parts"].values()))),
+    )
     print(markdown_table(part_columns, parts))
     result = {
         "command": command("latency", argv),
@@ -98,20 +116,32 @@ def main(argv: list[str]) -> int:
         "copy_gb_per_s": round(copy_rate / GB, 2),
         "bar": BAR,
         "last_over_first": {name: _last_over_first(run["steps"]) for name, run in runs.items()},
-        "tables": {"latency": {"columns": COLUMNS, "rows": rows}, "latency-parts": {"columns": part_columns, "rows": parts}},
+        "tables": {
+            "latency": {"columns": COLUMNS, "rows": rows},
+            "latency-parts": {"columns": part_columns, "rows": parts},
+        },
     }
     print_result("latency", result, RESULTS / "latency.json" if options.save else None)
     return 0
 
 
 def measure(options: argparse.Namespace, shape: Shape) -> dict[str, Any]:
-    """Sparse at the first two counts and the last in turn, then full at every count that fits, in turn with the last of them."""
-    spec = KVSpec(shape.layers, shape.query_heads, shape.kv_heads, shape.head_dim, getattr(torch, options.dtype))
+    """Sparse at the first two counts and the last in turn, then full at every count that fits, in turn with
+    the last of them.
+    """
+    spec = KVSpec(
+        shape.layers, shape.query_heads, shape.kv_heads, shape.head_dim, getattr(torch, options.dtype)
+    )
     page = KVPage.random(spec, shape.tokens_per_page, device=options.device, seed=options.seed)
     counts = sorted(options.pages)
     with ExitStack() as stack:
-        sparse = [_sparse_document(stack, options, spec, shape, page, count) for count in sorted({*counts[:2], counts[-1]})]
-        times = medians_in_turn([_stepper(*document) for document in sparse], options.rounds, options.device, warm_up=4)
+        sparse = [
+            _sparse_document(stack, options, spec, shape, page, count)
+            for count in sorted({*counts[:2], counts[-1]})
+        ]
+        times = medians_in_turn(
+            [_stepper(*document) for document in sparse], options.rounds, options.device, warm_up=4
+        )
         steps = [_step_time("sparse", time, *document) for time, document in zip(times, sparse, strict=True)]
         deepest = _stepper(*sparse[-1])
         parts = {"sparse": shares(deepest, options.device)}
@@ -123,11 +153,19 @@ def measure(options: argparse.Namespace, shape: Shape) -> dict[str, Any]:
     return {"steps": steps, "parts": parts}
 
 
-def _full_documents(options: argparse.Namespace, spec: KVSpec, shape: Shape, page: KVPage) -> Iterator[tuple[Engine, Sequence]]:
-    """One document in full mode, longer each time, as long as its pool and the buffers of a step fit the limit."""
+def _full_documents(
+    options: argparse.Namespace, spec: KVSpec, shape: Shape, page: KVPage
+) -> Iterator[tuple[Engine, Sequence]]:
+    """One document in full mode, longer each time, as long as its pool and the buffers of a step fit the
+    limit.
+    """
     kv_shape = KVShape(shape.layers, shape.kv_heads, shape.head_dim, options.dtype)
-    limit_bytes = int(options.full_limit_gb * GB * shape.layers / (shape.layers + 1))  # a step copies one layer together
-    fitting = plan(kv_shape, SparsityConfig(), shape.tokens_per_page, 1, 0, limit_bytes)[0].pages_that_fit or 0
+    limit_bytes = int(
+        options.full_limit_gb * GB * shape.layers / (shape.layers + 1)
+    )  # a step copies one layer together
+    fitting = (
+        plan(kv_shape, SparsityConfig(), shape.tokens_per_page, 1, 0, limit_bytes)[0].pages_that_fit or 0
+    )
     counts = [count for count in sorted(options.pages) if count <= fitting]
     if not counts:
         return
@@ -142,7 +180,14 @@ def _full_documents(options: argparse.Namespace, spec: KVSpec, shape: Shape, pag
             yield engine, sequence
 
 
-def _engine(options: argparse.Namespace, spec: KVSpec, shape: Shape, *, mode: str = "sparse", capacity_blocks: int | None = None) -> Engine:
+def _engine(
+    options: argparse.Namespace,
+    spec: KVSpec,
+    shape: Shape,
+    *,
+    mode: str = "sparse",
+    capacity_blocks: int | None = None,
+) -> Engine:
     return open_engine(
         spec,
         SparsityConfig(),
@@ -157,7 +202,9 @@ def _engine(options: argparse.Namespace, spec: KVSpec, shape: Shape, *, mode: st
 def _sparse_document(
     stack: ExitStack, options: argparse.Namespace, spec: KVSpec, shape: Shape, page: KVPage, num_pages: int
 ) -> tuple[Engine, Sequence]:
-    """A document at that page. All pages come and go; only those that can still be resident are written in all layers."""
+    """A document at that page. All pages come and go; only those that can still be resident are written in
+    all layers.
+    """
     engine = stack.enter_context(_engine(options, spec, shape))
     whole_from = max(num_pages - engine.sparsity.page_window - engine.sparsity.chunk_pages, 0)
     sequence = write_pages(engine, add_document(engine), page, 0, whole_from, num_layers=1)
@@ -170,7 +217,14 @@ def _stepper(engine: Engine, sequence: Sequence) -> Callable[[], None]:
 
 def _step_time(mode: str, time: Timing, engine: Engine, sequence: Sequence) -> StepTime:
     weight_bytes, kv_bytes = bytes_read(engine, [sequence])
-    return StepTime(mode, len(sequence.page_tokens), time, engine.sample(sequence).attended_tokens or 0, weight_bytes, kv_bytes)
+    return StepTime(
+        mode,
+        len(sequence.page_tokens),
+        time,
+        engine.sample(sequence).attended_tokens or 0,
+        weight_bytes,
+        kv_bytes,
+    )
 
 
 def _last_over_first(steps: list[StepTime]) -> dict[str, float]:
@@ -194,16 +248,35 @@ def _row(name: str, each: StepTime, steps: list[StepTime], copy_rate: float) -> 
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m ocr_app bench latency", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m ocr_app bench latency", description=__doc__.split("\n")[0]
+    )
     counts = [5, 20, 50, 100, 200, 1000]
-    parser.add_argument("--pages", type=lambda text: [int(part) for part in text.split(",")], default=counts, metavar="N,...")
     parser.add_argument(
-        "--shapes", type=lambda text: text.split(","), default=[name for name in SHAPES if name != "tiny"], metavar="NAME,..."
+        "--pages", type=lambda text: [int(part) for part in text.split(",")], default=counts, metavar="N,..."
+    )
+    parser.add_argument(
+        "--shapes",
+        type=lambda text: text.split(","),
+        default=[name for name in SHAPES if name != "tiny"],
+        metavar="NAME,...",
     )
     parser.add_argument("--rounds", type=int, default=31, help="steps of each sparse document (default: 31)")
-    parser.add_argument("--full-rounds", type=int, default=7, help="steps of full attention at each count (default: 7)")
-    parser.add_argument("--full-limit-gb", type=float, default=6.0, help="memory for full attention, in 10^9 bytes (default: 6)")
-    parser.add_argument("--copy-mb", type=int, default=256, help="buffer for the rate of copying, more than the caches hold (default: 256)")
+    parser.add_argument(
+        "--full-rounds", type=int, default=7, help="steps of full attention at each count (default: 7)"
+    )
+    parser.add_argument(
+        "--full-limit-gb",
+        type=float,
+        default=6.0,
+        help="memory for full attention, in 10^9 bytes (default: 6)",
+    )
+    parser.add_argument(
+        "--copy-mb",
+        type=int,
+        default=256,
+        help="buffer for the rate of copying, more than the caches hold (default: 256)",
+    )
     parser.add_argument("--dtype", default="float32", choices=("float32", "float16", "bfloat16"))
     add_run_options(parser)
     return parser.parse_args(argv)

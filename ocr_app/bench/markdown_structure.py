@@ -1,7 +1,9 @@
-"""What a page of Markdown says: its plain text, headings, list items and tables, for any engine's Markdown alike.
+"""What a page of Markdown says: its plain text, headings, list items and tables, for any engine's Markdown
+alike.
 
-Plain text keeps what is printed on the page and nothing of the syntax: the number of a numbered item stays, the bullet does not, raw
-HTML goes. Nothing here knows which engine wrote the Markdown or compares it with anything.
+Plain text keeps what is printed on the page and nothing of the syntax: the number of a numbered item stays,
+the bullet does not, raw HTML goes. Nothing here knows which engine wrote the Markdown or compares it with
+anything.
 """
 
 from collections.abc import Iterable
@@ -74,7 +76,9 @@ class _Walker:
             case "heading_close":
                 self.heading_level = 0
             case "list_item_open":
-                item = _OpenItem(len(self.open_items) + 1, f"{token.info}{token.markup} " if token.info else "")
+                item = _OpenItem(
+                    len(self.open_items) + 1, f"{token.info}{token.markup} " if token.info else ""
+                )
                 self.items.append(item)
                 self.open_items.append(item)
             case "list_item_close":

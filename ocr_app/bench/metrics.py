@@ -1,7 +1,8 @@
 """How close a text is to the true one: character error rate and word F1. Knows nothing of pages or models.
 
-Both first fold what is no reading error: Unicode NFKC (full-width forms, ligatures), kinds of quotes and dashes, and white space, which
-is one space between words and nothing beside a Chinese, Japanese or Korean character.
+Both first fold what is no reading error: Unicode NFKC (full-width forms, ligatures), kinds of quotes and
+dashes, and white space, which is one space between words and nothing beside a Chinese, Japanese or Korean
+character.
 """
 
 import re
@@ -11,7 +12,14 @@ from collections import Counter
 _CJK = "\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _SPACE_BESIDE_CJK = re.compile(rf"(?<=[{_CJK}])\s+|\s+(?=[{_CJK}])")
 _WORD = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
-_FOLDED = str.maketrans({**dict.fromkeys("‘’‚‛`´′", "'"), **dict.fromkeys("“”„‟″«»", '"'), **dict.fromkeys("‐‑‒–—―−", "-"), "\u00ad": None})
+_FOLDED = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛`´′", "'"),
+        **dict.fromkeys("“”„‟″«»", '"'),
+        **dict.fromkeys("‐‑‒–—―−", "-"),
+        "\u00ad": None,
+    }
+)
 
 
 def normalise(text: str) -> str:

@@ -1,7 +1,8 @@
 """One engine's page against its truth, as counts that can be added up over pages before anything is divided.
 
-What is compared as text is the same for truth and output, whoever wrote it: a word split by a hyphen at a line end is joined, the bullet
-in front of a line goes, the rest is folded by `metrics.normalise`. Text, not layout, is measured.
+What is compared as text is the same for truth and output, whoever wrote it: a word split by a hyphen at a
+line end is joined, the bullet in front of a line goes, the rest is folded by `metrics.normalise`. Text, not
+layout, is measured.
 """
 
 import re
@@ -14,7 +15,14 @@ from ocr_app.bench.engines import EngineOutput
 from ocr_app.bench.ground_truth import TruthDocument, TruthPage
 from ocr_app.bench.markdown_structure import PageStructure, Row, read_markdown
 from ocr_app.bench.metrics import normalise, words
-from ocr_app.bench.structure_metrics import Counts, OrderCounts, count_loops, match_cells, match_texts, order_counts
+from ocr_app.bench.structure_metrics import (
+    Counts,
+    OrderCounts,
+    count_loops,
+    match_cells,
+    match_texts,
+    order_counts,
+)
 
 _LINE_END_HYPHEN = re.compile(r"(?<=[a-zß-ÿ])[-‐\u00ad][^\S\n]*\n[^\S\n]*(?=[a-zß-ÿ])")
 _BULLET = re.compile(r"^[^\S\n]*[•▪●◦○■□‣·∙*–-][^\S\n]+", re.MULTILINE)
@@ -52,12 +60,18 @@ class PageRecord:
 
     @property
     def cer(self) -> float | None:
-        """Edits per true character; a page without text counts as one character, so that what is invented there weighs."""
-        return None if self.score.num_edits is None else self.score.num_edits / max(1, self.score.num_characters)
+        """Edits per true character; a page without text counts as one character, so that what is invented
+        there weighs.
+        """
+        return (
+            None if self.score.num_edits is None else self.score.num_edits / max(1, self.score.num_characters)
+        )
 
     @property
     def word_f1(self) -> float:
-        """1 where there is nothing to read and nothing was written, or where the truth cannot be trusted with words."""
+        """1 where there is nothing to read and nothing was written, or where the truth cannot be trusted with
+        words.
+        """
         f1 = self.score.words.f1 if self.score.words else None
         return 1.0 if f1 is None else f1
 
@@ -72,16 +86,23 @@ def comparable_text(text: str) -> str:
 
 
 def score_page(document: TruthDocument, page: TruthPage, output: EngineOutput) -> PageScore:
-    """Compare one page. Structure is scored where the truth has it, text and order where the truth can be trusted with them."""
+    """Compare one page. Structure is scored where the truth has it, text and order where the truth can be
+    trusted with them.
+    """
     structure = read_markdown(output.markdown)
-    truth, text = comparable_text(page.text), comparable_text(structure.text if output.text is None else output.text)
+    truth, text = (
+        comparable_text(page.text),
+        comparable_text(structure.text if output.text is None else output.text),
+    )
     truth_words, text_words = words(truth), words(text)
     is_ordered = document.is_ordered and document.is_exact
     return PageScore(
         num_characters=len(truth) if is_ordered else None,
         num_edits=_edits(truth, text) if is_ordered else None,
         words=_shared(truth_words, text_words) if document.is_exact else None,
-        order=order_counts([_squeeze(line) for line in comparable_lines(page.text)], _squeeze(text)) if is_ordered else None,
+        order=order_counts([_squeeze(line) for line in comparable_lines(page.text)], _squeeze(text))
+        if is_ordered
+        else None,
         num_loops=count_loops(truth_words, text_words),
         num_lost_runs=output.num_lost_runs,
         num_unplaced_runs=output.num_unplaced_runs,
@@ -118,8 +139,12 @@ def _structure_counts(truth: PageStructure | None, output: PageStructure) -> dic
     if truth is None:
         return {}
     return {
-        "headings": match_texts(_folded(h.text for h in truth.headings), _folded(h.text for h in output.headings)),
-        "list_items": match_texts(_folded(i.text for i in truth.list_items), _folded(i.text for i in output.list_items)),
+        "headings": match_texts(
+            _folded(h.text for h in truth.headings), _folded(h.text for h in output.headings)
+        ),
+        "list_items": match_texts(
+            _folded(i.text for i in truth.list_items), _folded(i.text for i in output.list_items)
+        ),
         "cells": match_cells(_folded_rows(truth.rows), _folded_rows(output.rows)),
     }
 

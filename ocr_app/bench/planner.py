@@ -1,10 +1,12 @@
-"""KV memory before anything is run: bytes of full attention, R-SWA and SR-SWA, and how many pages fit a memory.
+"""KV memory before anything is run: bytes of full attention, R-SWA and SR-SWA, and how many pages fit a
+memory.
 
     python -m ocr_app bench planner --memory-gb 24
 
-Two counts, because two are in use. *KV* is keys and values alone, the arithmetic of the published pair (47.00 and 1.77 GB). *Pool* is what
-the engine's tensors take: whole blocks, the room for the text window, key summaries, counters and the null block. Integers only; the counts
-of SR-SWA come from the engine's own retention rules, run on empty blocks.
+Two counts, because two are in use. *KV* is keys and values alone, the arithmetic of the published pair (47.00
+and 1.77 GB). *Pool* is what the engine's tensors take: whole blocks, the room for the text window, key
+summaries, counters and the null block. Integers only; the counts of SR-SWA come from the engine's own
+retention rules, run on empty blocks.
 """
 
 import argparse
@@ -32,7 +34,9 @@ COLUMNS = ("mode", "KV GB", "pool GB", "pages that fit")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one mode holds at its peak, and how far a memory reaches. `pages_that_fit` None: any number of pages."""
+    """What one mode holds at its peak, and how far a memory reaches. `pages_that_fit` None: any number of
+    pages.
+    """
 
     mode: str
     kv_bytes: int
@@ -47,16 +51,27 @@ def main(argv: list[str]) -> int:
     memory_bytes = int(options.memory_gb * GB)
     plans = plan(shape, config, options.tokens_per_page, options.pages, options.output_tokens, memory_bytes)
     table = {"columns": COLUMNS, "rows": [_row(each) for each in plans]}
-    print(f"{shape.bytes_per_token:,} bytes a token; {options.pages} pages of {options.tokens_per_page:,} tokens\n")
+    print(
+        f"{shape.bytes_per_token:,} bytes a token; {options.pages} pages of {options.tokens_per_page:,} tokens\n"
+    )
     print(markdown_table(**table))
     cap = largest_cap(shape, config.block_size, PUBLISHED_SPARSE_BYTES)
-    print(f"\nmax_resident_blocks={cap} keeps the whole pool of this shape under {gigabytes(PUBLISHED_SPARSE_BYTES)} GB.")
+    print(
+        f"\nmax_resident_blocks={cap} keeps the whole pool of this shape under {gigabytes(PUBLISHED_SPARSE_BYTES)} GB."
+    )
     result = {
         "command": command("planner", argv),
         "device": "none: integers only",
         "settings": {name: value for name, value in vars(options).items() if name != "save"},
         "bytes_per_token": shape.bytes_per_token,
-        "plans": {each.mode: {"kv_bytes": each.kv_bytes, "pool_bytes": each.pool_bytes, "pages": each.pages_that_fit} for each in plans},
+        "plans": {
+            each.mode: {
+                "kv_bytes": each.kv_bytes,
+                "pool_bytes": each.pool_bytes,
+                "pages": each.pages_that_fit,
+            }
+            for each in plans
+        },
         "max_resident_blocks_for_published_bytes": cap,
         "tables": {"planner": table},
     }
@@ -65,9 +80,16 @@ def main(argv: list[str]) -> int:
 
 
 def plan(
-    shape: KVShape, config: SparsityConfig, tokens_per_page: int, num_pages: int, output_tokens: int, memory_bytes: int
+    shape: KVShape,
+    config: SparsityConfig,
+    tokens_per_page: int,
+    num_pages: int,
+    output_tokens: int,
+    memory_bytes: int,
 ) -> tuple[Plan, Plan, Plan]:
-    """The three modes for a document of equal pages; `output_tokens` a page matter to full attention only, which keeps them."""
+    """The three modes for a document of equal pages; `output_tokens` a page matter to full attention only,
+    which keeps them.
+    """
     size, block_bytes = config.block_size, shape.bytes_per_block(config.block_size)
     page_blocks, reserve = ceil_div(tokens_per_page, size), text_reserve_blocks(config)
     room = memory_bytes // block_bytes - 1  # less the null block
@@ -79,7 +101,12 @@ def plan(
     sparse_blocks = peak_sparse_blocks(tokens_per_page, num_pages, config)
     return (
         Plan("full", full_tokens * shape.bytes_per_token, (1 + full_blocks) * block_bytes, full_fit),
-        Plan("rswa", rswa_tokens * shape.bytes_per_token, (1 + rswa_blocks) * block_bytes, max(room - reserve, 0) // page_blocks),
+        Plan(
+            "rswa",
+            rswa_tokens * shape.bytes_per_token,
+            (1 + rswa_blocks) * block_bytes,
+            max(room - reserve, 0) // page_blocks,
+        ),
         Plan(
             "sparse",
             sparse_blocks * size * shape.bytes_per_token,
@@ -91,11 +118,15 @@ def plan(
 
 def peak_sparse_blocks(tokens_per_page: int, num_pages: int, config: SparsityConfig) -> int:
     """Most blocks one document of equal pages ever holds, the room for its text included."""
-    return max(sparse_blocks_by_page(tokens_per_page, min(num_pages, _pages_until_steady(config)), config), default=0)
+    return max(
+        sparse_blocks_by_page(tokens_per_page, min(num_pages, _pages_until_steady(config)), config), default=0
+    )
 
 
 def sparse_blocks_by_page(tokens_per_page: int, num_pages: int, config: SparsityConfig) -> list[int]:
-    """Blocks held while each page is read, by the engine's rules of retention, with every block equally relevant."""
+    """Blocks held while each page is read, by the engine's rules of retention, with every block equally
+    relevant.
+    """
     ids = itertools.count(1)
     retained: list[PageBlocks] = []
     chunk: list[PageBlocks] = []
@@ -104,7 +135,11 @@ def sparse_blocks_by_page(tokens_per_page: int, num_pages: int, config: Sparsity
         if len(chunk) == config.chunk_pages:
             num_leaving = len(chunk) - config.overlap_pages
             retained = [page for page in retained if page_index - page.page_index <= config.page_window]
-            retained += [_thinned(page, config) for page in chunk[:num_leaving] if page_index - page.page_index <= config.page_window]
+            retained += [
+                _thinned(page, config)
+                for page in chunk[:num_leaving]
+                if page_index - page.page_index <= config.page_window
+            ]
             chunk = chunk[num_leaving:]
         chunk.append(_new_page(page_index, tokens_per_page, config.block_size, ids))
         chunk_blocks = sum(page.num_blocks for page in chunk)
@@ -152,13 +187,24 @@ CHUNK_SETTINGS = ("chunk_pages", "overlap_pages", "page_window", "sparsity_ratio
 
 def _parse(argv: list[str]) -> argparse.Namespace:
     defaults = SparsityConfig()
-    parser = argparse.ArgumentParser(prog="python -m ocr_app bench planner", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m ocr_app bench planner", description=__doc__.split("\n")[0]
+    )
     parser.add_argument("--layers", type=int, default=PUBLISHED_SHAPE.num_layers)
     parser.add_argument("--kv-heads", type=int, default=PUBLISHED_SHAPE.num_kv_heads)
     parser.add_argument("--head-dim", type=int, default=PUBLISHED_SHAPE.head_dim)
-    parser.add_argument("--dtype", default=PUBLISHED_SHAPE.dtype, choices=list(ITEM_BYTES), help="of the KV cache")
-    parser.add_argument("--tokens-per-page", type=int, default=PUBLISHED_PAGE_TOKENS, help="reference tokens of a page")
-    parser.add_argument("--output-tokens", type=int, default=0, help="written per page; the published pair counts none (default: 0)")
+    parser.add_argument(
+        "--dtype", default=PUBLISHED_SHAPE.dtype, choices=list(ITEM_BYTES), help="of the KV cache"
+    )
+    parser.add_argument(
+        "--tokens-per-page", type=int, default=PUBLISHED_PAGE_TOKENS, help="reference tokens of a page"
+    )
+    parser.add_argument(
+        "--output-tokens",
+        type=int,
+        default=0,
+        help="written per page; the published pair counts none (default: 0)",
+    )
     parser.add_argument("--pages", type=int, default=PUBLISHED_NUM_PAGES)
     parser.add_argument("--memory-gb", type=float, default=24, help="memory for the KV cache, in 10^9 bytes")
     parser.add_argument("--chunk-pages", type=int, default=defaults.chunk_pages)

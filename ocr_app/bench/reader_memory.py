@@ -1,7 +1,9 @@
-"""KV memory of a reader over few and many pages, sparse and full: `python -m ocr_app bench reader_memory FILE`.
+"""KV memory of a reader over few and many pages, sparse and full: `python -m ocr_app bench reader_memory
+FILE`.
 
-The counters are those of the pipeline's telemetry: bytes allocated by the KV store, bytes in slots that hold tokens, tokens read by one
-decode step. Peaks over the whole run are compared between the page counts. A reader without KV, such as the plain one, leaves them unknown.
+The counters are those of the pipeline's telemetry: bytes allocated by the KV store, bytes in slots that hold
+tokens, tokens read by one decode step. Peaks over the whole run are compared between the page counts. A
+reader without KV, such as the plain one, leaves them unknown.
 """
 
 import argparse
@@ -16,7 +18,16 @@ from ocr_app.config import AppConfig, EncoderConfig, LoaderConfig, ReaderConfig
 from ocr_app.errors import ConfigError
 from ocr_app.types import DocumentFinished, Event, Telemetry
 
-COLUMNS = ("mode", "pages", "KV allocated MB", "KV live MB", "tokens read a step", "process MB", "s/page", "good pages")
+COLUMNS = (
+    "mode",
+    "pages",
+    "KV allocated MB",
+    "KV live MB",
+    "tokens read a step",
+    "process MB",
+    "s/page",
+    "good pages",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +46,19 @@ class Peaks:
 
 def main(argv: list[str]) -> int:
     options = _parse(argv)
-    runs = [measure(options, mode, num_pages) for mode in options.modes for num_pages in sorted(options.pages)]
+    runs = [
+        measure(options, mode, num_pages) for mode in options.modes for num_pages in sorted(options.pages)
+    ]
     table = {"columns": COLUMNS, "rows": [_row(run) for run in runs]}
     print(markdown_table(**table))
     result = {
         "command": command("reader_memory", argv),
-        "settings": {"file": options.file.name, "model": options.model, "encoder": options.encoder, "dpi": options.dpi},
+        "settings": {
+            "file": options.file.name,
+            "model": options.model,
+            "encoder": options.encoder,
+            "dpi": options.dpi,
+        },
         "growth": growth(runs),
         "tables": {"reader-memory": table},
     }
@@ -55,7 +73,9 @@ def measure(options: argparse.Namespace, mode: str, num_pages: int) -> Peaks:
     config = AppConfig(
         loader=LoaderConfig(dpi=options.dpi),
         encoder=EncoderConfig(quality=options.encoder, threads=options.threads),
-        reader=ReaderConfig(model=options.model, mode=mode, threads=options.threads, weight_path=options.weights),
+        reader=ReaderConfig(
+            model=options.model, mode=mode, threads=options.threads, weight_path=options.weights
+        ),
     )
     print(f"{mode}, {num_pages} pages", file=sys.stderr)
     return peaks(mode, parse_document(options.file, config, pages=f"1-{num_pages}"))
@@ -85,7 +105,9 @@ def peaks(mode: str, events: Iterable[Event]) -> Peaks:
 
 
 def growth(runs: Iterable[Peaks]) -> dict[str, dict[str, Any]]:
-    """By mode: what the most pages took over what the fewest took, 1 where nothing grows, None where it was not measured."""
+    """By mode: what the most pages took over what the fewest took, 1 where nothing grows, None where it was
+    not measured.
+    """
     by_mode: dict[str, list[Peaks]] = {}
     for run in runs:
         by_mode.setdefault(run.mode, []).append(run)
@@ -114,7 +136,12 @@ def _highest(values: Iterable[int | None]) -> int | None:
 
 
 def _row(run: Peaks) -> list[Any]:
-    megabytes = [_megabytes(run.allocated_bytes), _megabytes(run.live_bytes), run.attended_tokens, _megabytes(run.process_bytes)]
+    megabytes = [
+        _megabytes(run.allocated_bytes),
+        _megabytes(run.live_bytes),
+        run.attended_tokens,
+        _megabytes(run.process_bytes),
+    ]
     return [run.mode, run.num_pages, *megabytes, f"{run.elapsed_s / run.num_pages:.2f}", run.num_good_pages]
 
 
@@ -123,10 +150,16 @@ def _megabytes(value: int | None) -> str | None:
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="ocr_app bench reader_memory", description="KV memory over few and many pages.")
+    parser = argparse.ArgumentParser(
+        prog="ocr_app bench reader_memory", description="KV memory over few and many pages."
+    )
     parser.add_argument("file", type=Path, help="a document with at least as many pages as asked for")
-    parser.add_argument("--pages", type=_counts, default=[20, 400], metavar="N,N", help="page counts to compare")
-    parser.add_argument("--modes", type=lambda text: text.split(","), default=["sparse", "full"], metavar="MODE,...")
+    parser.add_argument(
+        "--pages", type=_counts, default=[20, 400], metavar="N,N", help="page counts to compare"
+    )
+    parser.add_argument(
+        "--modes", type=lambda text: text.split(","), default=["sparse", "full"], metavar="MODE,..."
+    )
     parser.add_argument("--model", default=ReaderConfig().model)
     parser.add_argument("--weights", metavar="FILE", help="of our reader; the shipped ones by default")
     parser.add_argument("--encoder", default=EncoderConfig().quality)

@@ -1,4 +1,6 @@
-"""What a decode step costs at least, and where its time goes. Knows torch's operator names; knows nothing of pages."""
+"""What a decode step costs at least, and where its time goes. Knows torch's operator names; knows nothing of
+pages.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -29,7 +31,9 @@ def bytes_read(engine: Engine, sequences: list[Sequence]) -> tuple[int, int]:
 
 
 def shares(work: Callable[[], object], device: str, *, num_steps: int = 5) -> dict[str, float]:
-    """Share of the time by part, by torch's profiler: operators by their own time, the rest of the clock is Python."""
+    """Share of the time by part, by torch's profiler: operators by their own time, the rest of the clock is
+    Python.
+    """
     work()
     activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if device == "cuda" else [])
     with profile(activities=activities) as profiler:
@@ -41,10 +45,14 @@ def shares(work: Callable[[], object], device: str, *, num_steps: int = 5) -> di
         wall_us = (perf_counter() - start) * 1e6
     times: Counter[str] = Counter()
     for entry in profiler.key_averages():
-        times[_part_of(entry.key)] += entry.self_device_time_total if device == "cuda" else entry.self_cpu_time_total
+        times[_part_of(entry.key)] += (
+            entry.self_device_time_total if device == "cuda" else entry.self_cpu_time_total
+        )
     times[PYTHON] = max(wall_us - times.total(), 0)
     return {part: round(times[part] / times.total(), 3) for part in (*PARTS, REST, PYTHON)}
 
 
 def _part_of(operator: str) -> str:
-    return next((part for part, words in PARTS.items() if any(word in operator.lower() for word in words)), REST)
+    return next(
+        (part for part, words in PARTS.items() if any(word in operator.lower() for word in words)), REST
+    )

@@ -1,12 +1,14 @@
 """How far an engine's page is from the truth in structure, reading order and repetition.
 
-    headings, list items   found when a truth text has a partner of at least 80 % similarity; each partner is used once
-    table cells            rows are aligned in order, then cells must agree in column and text; empty cells do not count
-    reading order          share of pairs of truth lines that stand in the output in the other order, over lines found there
-    loops                  a run of words repeated over and over that the page itself does not repeat
+    headings, list items   found when a truth text has a partner of at least 80 % similarity; each partner is
+    used once table cells            rows are aligned in order, then cells must agree in column and text;
+    empty cells do not count reading order          share of pairs of truth lines that stand in the output in
+    the other order, over lines found there loops                  a run of words repeated over and over that
+    the page itself does not repeat
 
-A letter misread must not be charged again as a lost heading, therefore similarity and not equality. Everything here takes plain strings and
-gives counts, so that pages can be added up before anything is divided.
+A letter misread must not be charged again as a lost heading, therefore similarity and not equality.
+Everything here takes plain strings and gives counts, so that pages can be added up before anything is
+divided.
 """
 
 from collections import Counter
@@ -30,7 +32,11 @@ class Counts:
     num_output: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
-        return Counts(self.num_found + other.num_found, self.num_truth + other.num_truth, self.num_output + other.num_output)
+        return Counts(
+            self.num_found + other.num_found,
+            self.num_truth + other.num_truth,
+            self.num_output + other.num_output,
+        )
 
     @property
     def f1(self) -> float | None:
@@ -87,13 +93,19 @@ def match_cells(truth: Sequence[Row], output: Sequence[Row]) -> Counts:
 
 
 def order_counts(truth_lines: Sequence[str], output: str) -> OrderCounts:
-    """Find the truth's lines in the output's text and count the pairs that changed places. Strings are folded, without whitespace.
+    """Find the truth's lines in the output's text and count the pairs that changed places. Strings are
+    folded, without whitespace.
 
-    Lines that occur twice in the truth cannot be told apart and are left out, short ones too: they are found by accident.
+    Lines that occur twice in the truth cannot be told apart and are left out, short ones too: they are found
+    by accident.
     """
     times = Counter(truth_lines)
-    places = [place for line in truth_lines if times[line] == 1 and (place := _place_in(line, output)) is not None]
-    num_swapped = sum(earlier > later for index, earlier in enumerate(places) for later in places[index + 1 :])
+    places = [
+        place for line in truth_lines if times[line] == 1 and (place := _place_in(line, output)) is not None
+    ]
+    num_swapped = sum(
+        earlier > later for index, earlier in enumerate(places) for later in places[index + 1 :]
+    )
     return OrderCounts(num_swapped, len(places) * (len(places) - 1) // 2)
 
 
@@ -104,7 +116,9 @@ def count_loops(truth_words: Sequence[str], output_words: Sequence[str]) -> int:
     num_loops = position = 0
     while position < len(output_words):
         length, period = _longest_repeat(output_words, position)
-        is_loop = length > 0 and all(surplus[word] >= MIN_LOOP_REPEATS - 1 for word in output_words[position : position + period])
+        is_loop = length > 0 and all(
+            surplus[word] >= MIN_LOOP_REPEATS - 1 for word in output_words[position : position + period]
+        )
         num_loops += is_loop
         position += length if is_loop else 1
     return num_loops
@@ -133,7 +147,9 @@ def _place_in(line: str, output: str) -> int | None:
 
 
 def _longest_repeat(words: Sequence[str], start: int) -> tuple[int, int]:
-    """Length and period of the repetition that starts here, the shortest period first; (0, 0) where there is none."""
+    """Length and period of the repetition that starts here, the shortest period first; (0, 0) where there is
+    none.
+    """
     for period in range(1, MAX_LOOP_PERIOD + 1):
         end = start + period
         while end < len(words) and words[end] == words[end - period]:

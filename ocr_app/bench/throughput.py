@@ -1,8 +1,10 @@
-"""Tokens per second of many documents read at once, sparse over full and batched over alone: `python -m ocr_app bench throughput`.
+"""Tokens per second of many documents read at once, sparse over full and batched over alone: `python -m
+ocr_app bench throughput`.
 
-Every document is read at its last page, with all its pages as reference. The shape is scaled down so that full attention over all of them
-fits in memory; the published shape would need 752 GB. Beside ours stands what a user would pick instead: `generate` of transformers with a
-DynamicCache, on a Llama-style decoder of the same shape, over the same number of cached tokens. Weights and cached KV are random.
+Every document is read at its last page, with all its pages as reference. The shape is scaled down so that
+full attention over all of them fits in memory; the published shape would need 752 GB. Beside ours stands what
+a user would pick instead: `generate` of transformers with a DynamicCache, on a Llama-style decoder of the
+same shape, over the same number of cached tokens. Weights and cached KV are random.
 """
 
 import argparse
@@ -36,7 +38,15 @@ from ocr_app.decoder.protocol import KVSpec
 if TYPE_CHECKING:
     from transformers import DynamicCache, LlamaForCausalLM
 
-COLUMNS = ("what", "documents", "step ms", "tokens/s", "tokens per processor second", "tokens read a document", "KV GB")
+COLUMNS = (
+    "what",
+    "documents",
+    "step ms",
+    "tokens/s",
+    "tokens per processor second",
+    "tokens read a document",
+    "KV GB",
+)
 BAR = 3.65
 VOCABULARY = 64
 
@@ -88,15 +98,26 @@ def main(argv: list[str]) -> int:
 
 def measure_ours(options: argparse.Namespace) -> list[Rate]:
     """Sparse, sparse with one document, and full: steps in turn."""
-    spec = KVSpec(options.layers, options.heads, options.kv_heads, options.head_dim, getattr(torch, options.dtype))
-    with _engine(options, spec, "sparse") as many, _engine(options, spec, "sparse") as one, _engine(options, spec, "full") as full:
+    spec = KVSpec(
+        options.layers, options.heads, options.kv_heads, options.head_dim, getattr(torch, options.dtype)
+    )
+    with (
+        _engine(options, spec, "sparse") as many,
+        _engine(options, spec, "sparse") as one,
+        _engine(options, spec, "full") as full,
+    ):
         counts = (options.documents, 1, options.documents)
-        batches = [_documents(engine, options, count) for engine, count in zip((many, one, full), counts, strict=True)]
+        batches = [
+            _documents(engine, options, count)
+            for engine, count in zip((many, one, full), counts, strict=True)
+        ]
         pairs = list(zip((many, one, full), batches, strict=True))
         works = [lambda engine=engine, batch=batch: step(engine, batch) for engine, batch in pairs]
         times = medians_in_turn(works, options.rounds, options.device)
         names = ("sparse", "sparse, alone", "full")
-        return [_rate(name, engine, time) for name, (engine, _), time in zip(names, pairs, times, strict=True)]
+        return [
+            _rate(name, engine, time) for name, (engine, _), time in zip(names, pairs, times, strict=True)
+        ]
 
 
 def measure_transformers(options: argparse.Namespace) -> Rate | None:
@@ -113,18 +134,29 @@ def measure_transformers(options: argparse.Namespace) -> Rate | None:
     def generate(num_new: int) -> None:
         nonlocal ids
         mask = torch.ones_like(ids)
-        ids = model.generate(ids, attention_mask=mask, cache=cache, max_new_tokens=num_new, min_new_tokens=num_new, do_sample=False)
+        ids = model.generate(
+            ids,
+            attention_mask=mask,
+            cache=cache,
+            max_new_tokens=num_new,
+            min_new_tokens=num_new,
+            do_sample=False,
+        )
 
     with torch.inference_mode():
         generate(1)  # warm-up
         total = timed(lambda: generate(options.rounds), options.device)
     time = Timing(total.wall_s / options.rounds, total.cpu_s / options.rounds)
     kv_bytes = sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
-    return Rate("transformers generate, DynamicCache", options.documents, time, cache.get_seq_length(), kv_bytes)
+    return Rate(
+        "transformers generate, DynamicCache", options.documents, time, cache.get_seq_length(), kv_bytes
+    )
 
 
 def _llama(options: argparse.Namespace) -> "LlamaForCausalLM":
-    """The toy's shape: the MLP of Llama has three matrices where the toy's has two, so it is two thirds as wide."""
+    """The toy's shape: the MLP of Llama has three matrices where the toy's has two, so it is two thirds as
+    wide.
+    """
     from transformers import LlamaConfig, LlamaForCausalLM
 
     torch.manual_seed(options.seed)
@@ -151,7 +183,9 @@ def _filled_cache(options: argparse.Namespace) -> "DynamicCache":
     cache = DynamicCache()
     shape = (options.documents, options.kv_heads, options.pages * options.tokens_per_page, options.head_dim)
     for layer in range(options.layers):
-        keys, values = (torch.randn(shape, dtype=getattr(torch, options.dtype), device=options.device) for _ in range(2))
+        keys, values = (
+            torch.randn(shape, dtype=getattr(torch, options.dtype), device=options.device) for _ in range(2)
+        )
         cache.update(keys, values, layer)
     return cache
 
@@ -162,9 +196,19 @@ def _engine(options: argparse.Namespace, spec: KVSpec, mode: str) -> Engine:
         shape = KVShape(options.layers, options.kv_heads, options.head_dim, options.dtype)
         one = plan(shape, SparsityConfig(), options.tokens_per_page, options.pages, 0, 0)[0]
         text = 1 + options.rounds // SparsityConfig().block_size + 1
-        capacity = options.documents * (one.pool_bytes // shape.bytes_per_block(SparsityConfig().block_size) + text)
+        capacity = options.documents * (
+            one.pool_bytes // shape.bytes_per_block(SparsityConfig().block_size) + text
+        )
     width = options.heads * options.head_dim
-    return open_engine(spec, SparsityConfig(), mode=mode, device=options.device, width=width, capacity_blocks=capacity, seed=options.seed)
+    return open_engine(
+        spec,
+        SparsityConfig(),
+        mode=mode,
+        device=options.device,
+        width=width,
+        capacity_blocks=capacity,
+        seed=options.seed,
+    )
 
 
 def _documents(engine: Engine, options: argparse.Namespace, count: int) -> list[Any]:
@@ -175,7 +219,9 @@ def _documents(engine: Engine, options: argparse.Namespace, count: int) -> list[
 def _rate(name: str, engine: Engine, time: Timing) -> Rate:
     counters = engine.sample()
     num_documents = len(engine.sequences)
-    return Rate(name, num_documents, time, (counters.attended_tokens or 0) // num_documents, engine.store.nbytes)
+    return Rate(
+        name, num_documents, time, (counters.attended_tokens or 0) // num_documents, engine.store.nbytes
+    )
 
 
 def _ratio(one: Rate, other: Rate) -> dict[str, float]:
@@ -199,7 +245,9 @@ def _transformers_version() -> str | None:
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m ocr_app bench throughput", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m ocr_app bench throughput", description=__doc__.split("\n")[0]
+    )
     parser.add_argument("--documents", type=int, default=16)
     parser.add_argument("--pages", type=int, default=100)
     parser.add_argument("--tokens-per-page", type=int, default=384)

@@ -1,7 +1,7 @@
 """The worst pages of one engine: a small picture of each and what went wrong, told from the counts.
 
-The reason is made from evidence that is printed with it (words lost and invented, lines out of order, loops, structure); it says how a page
-failed and cannot say why.
+The reason is made from evidence that is printed with it (words lost and invented, lines out of order, loops,
+structure); it says how a page failed and cannot say why.
 """
 
 from collections import Counter
@@ -28,7 +28,9 @@ SWAPPED_SHARE = 0.01
 
 
 def write_worst(records: Sequence[PageRecord], num_pages: int, folder: Path, dpi: int) -> None:
-    """Write NN-name.png for each of the worst pages of the first engine, and worst.md with the figures and reasons."""
+    """Write NN-name.png for each of the worst pages of the first engine, and worst.md with the figures and
+    reasons.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("[0-9][0-9]-*.png"):
         old.unlink()
@@ -36,15 +38,27 @@ def write_worst(records: Sequence[PageRecord], num_pages: int, folder: Path, dpi
     for place, record in enumerate(worst_pages(records, num_pages), start=1):
         picture = f"{place:02d}-{record.document.path.stem}-p{record.page.page_index + 1}.png"
         (folder / picture).write_bytes(small_png(_page_image(record, dpi)))
-        rows.append([place, record.document.name, record.page.page_index + 1, _percent(record.cer), f"{record.word_f1:.3f}"])
+        rows.append(
+            [
+                place,
+                record.document.name,
+                record.page.page_index + 1,
+                _percent(record.cer),
+                f"{record.word_f1:.3f}",
+            ]
+        )
         sections.append(_section(place, record, picture))
     table = markdown_table(["", "document", "page", "CER %", "word F1"], rows)
     engine = records[0].engine if records else "no engine"
-    (folder / "worst.md").write_text("\n\n".join([f"# Worst pages of {engine}", table, *sections]) + "\n", encoding="utf-8")
+    (folder / "worst.md").write_text(
+        "\n\n".join([f"# Worst pages of {engine}", table, *sections]) + "\n", encoding="utf-8"
+    )
 
 
 def worst_pages(records: Sequence[PageRecord], num_pages: int) -> list[PageRecord]:
-    """Pages of the first engine, the worst first, by character error rate or, where order says nothing, by words."""
+    """Pages of the first engine, the worst first, by character error rate or, where order says nothing, by
+    words.
+    """
     engine = records[0].engine if records else None
     ranked = [record for record in records if record.engine == engine and record.document.is_exact]
     return sorted(ranked, key=_badness, reverse=True)[:num_pages]
@@ -91,7 +105,11 @@ def _findings(record: PageRecord) -> Iterator[str]:
         yield f"{score.num_lost_runs} runs seen and not written"
     if score.num_unplaced_runs:
         yield f"{score.num_unplaced_runs} runs left over by the reader and appended"
-    for name, counts in (("headings", score.headings), ("list items", score.list_items), ("table cells", score.cells)):
+    for name, counts in (
+        ("headings", score.headings),
+        ("list items", score.list_items),
+        ("table cells", score.cells),
+    ):
         if counts is not None and counts.f1 is not None and counts.f1 < GOOD_F1:
             yield f"{name}: {counts.num_found} right of {counts.num_truth}, {counts.num_output} written"
 
@@ -134,7 +152,9 @@ def _text(record: PageRecord) -> str:
 def _page_image(record: PageRecord, dpi: int) -> PageImage:
     from ocr_app.document.loader import open_document
 
-    with open_document(record.document.path, LoaderConfig(dpi=dpi), pages=str(record.page.page_index + 1)) as document:
+    with open_document(
+        record.document.path, LoaderConfig(dpi=dpi), pages=str(record.page.page_index + 1)
+    ) as document:
         return next(iter(document.pages()))
 
 

@@ -1,6 +1,8 @@
-"""The command line: `parse` files, run a `bench`, list the `models`. Only the chosen command's module is imported.
+"""The command line: `parse` files, run a `bench`, list the `models`. Only the chosen command's module is
+imported.
 
-Exit codes: 0 all pages good, 2 done with warnings, 130 interrupted, else the `exit_code` of the error's class.
+Exit codes: 0 all pages good, 2 done with warnings, 130 interrupted, else the `exit_code` of the error's
+class.
 """
 
 import os
@@ -26,7 +28,9 @@ def main(argv: list[str] | None = None) -> int:
         print("Stopped.", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to fail when Python flushes at exit
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # nothing is left to fail when Python flushes at exit
         return PIPE_CLOSED
     except OCRError as error:
         _report(args.debug, str(error))

@@ -22,4 +22,8 @@ def run(args: argparse.Namespace) -> int:
 def bench_names() -> list[str]:
     """Modules of the bench package that can be run, found without importing them."""
     files = Path(ocr_app.bench.__file__).parent.glob("*.py")
-    return sorted(file.stem for file in files if re.search(r"^def main\(argv\b", file.read_text(encoding="utf-8"), re.MULTILINE))
+    return sorted(
+        file.stem
+        for file in files
+        if re.search(r"^def main\(argv\b", file.read_text(encoding="utf-8"), re.MULTILINE)
+    )

@@ -32,7 +32,9 @@ def write_whole(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8", newline="\n")
         os.replace(part, path)
     except OSError as error:
-        raise OutputError(f"{path.name} cannot be written: {error.strerror}. Free some room or choose another place with -o.") from None
+        raise OutputError(
+            f"{path.name} cannot be written: {error.strerror}. Free some room or choose another place with -o."
+        ) from None
     finally:
         part.unlink(missing_ok=True)
 
@@ -45,7 +47,9 @@ def _check_folder(folder: Path, *, make: bool) -> None:
     except OSError:
         is_usable = False
     if not is_usable:
-        raise OutputError(f"Nothing can be written to {folder}; make that folder or choose another place with -o.")
+        raise OutputError(
+            f"Nothing can be written to {folder}; make that folder or choose another place with -o."
+        )
 
 
 def _names_in(folder: Path, sources: Iterable[Path], file_format: str) -> list[Path | None]:

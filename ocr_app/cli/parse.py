@@ -58,8 +58,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _Interrupt:
-    """Ctrl-C while there are pages read but not yet written asks the pipeline to stop, so that what is done is written. At any other time,
-    and pressed a second time, it is Python's own KeyboardInterrupt."""
+    """Ctrl-C while there are pages read but not yet written asks the pipeline to stop, so that what is done
+    is written. At any other time, and pressed a second time, it is Python's own KeyboardInterrupt."""
 
     def __init__(self) -> None:
         self.was_pressed = False
@@ -78,7 +78,9 @@ class _Interrupt:
         self.was_pressed = True
 
 
-def _parse_or_report(source: Path, target: Path | None, request: _Request, interrupt: _Interrupt, *, with_traceback: bool) -> int:
+def _parse_or_report(
+    source: Path, target: Path | None, request: _Request, interrupt: _Interrupt, *, with_traceback: bool
+) -> int:
     try:
         return _parse(source, target, request, interrupt)
     except OCRError as error:

@@ -16,7 +16,9 @@ class ProgressBar:
     def __init__(self, name: str, *, is_quiet: bool) -> None:
         self._name = name
         self._is_hidden = is_quiet or not sys.stderr.isatty()
-        self._bar: Any = None  # made at the first event: until then a password may be asked for on the same line
+        self._bar: Any = (
+            None  # made at the first event: until then a password may be asked for on the same line
+        )
         self._counts: dict[str, int] = {}
 
     def show(self, event: Event) -> None:
@@ -42,7 +44,9 @@ class ProgressBar:
 
 def summary(name: str, finished: DocumentFinished) -> str:
     counts = ", ".join(f"{count} {verdict.value}" for verdict, count in finished.verdict_counts.items())
-    lines = [f"{name}: {_pages(finished.num_pages)} in {finished.elapsed_s:.1f} s: {counts or 'nothing read'}"]
+    lines = [
+        f"{name}: {_pages(finished.num_pages)} in {finished.elapsed_s:.1f} s: {counts or 'nothing read'}"
+    ]
     return "\n".join([*lines, *(f"  {note}" for note in finished.notes)])
 
 
@@ -51,7 +55,10 @@ def warnings(results: Iterable[PageResult]) -> list[str]:
     bad = [result for result in results if not result.verdict.is_good]
     lines = []
     for (verdict, reason), group in groupby(bad, key=lambda result: (result.verdict, result.reason)):
-        lines += [f"  {numbers} {verdict.value}: {reason}" for numbers in _stretches([result.page_number for result in group])]
+        lines += [
+            f"  {numbers} {verdict.value}: {reason}"
+            for numbers in _stretches([result.page_number for result in group])
+        ]
     return lines
 
 

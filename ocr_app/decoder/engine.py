@@ -1,7 +1,9 @@
-"""SR-SWA decoding: the loop over layers, and what of each document stays in memory. It is handed a model and never imports one.
+"""SR-SWA decoding: the loop over layers, and what of each document stays in memory. It is handed a model and
+never imports one.
 
-A document is one sequence. Per page: `prefill` writes the page's reference KV into blocks, evicting at chunk borders first; `decode_step`
-appends output tokens and returns their logits; `end_page` closes it. One step, for any number of sequences at once:
+A document is one sequence. Per page: `prefill` writes the page's reference KV into blocks, evicting at chunk
+borders first; `decode_step` appends output tokens and returns their logits; `end_page` closes it. One step,
+for any number of sequences at once:
 
     1. blocks that slid out of the text window are freed, blocks for the new tokens taken
     2. the plan hides what the window no longer shows
@@ -36,7 +38,9 @@ UNLIMITED_WINDOW = 2**39
 
 
 class Engine:
-    """Owns the KV store and the block pool, and runs a model's layers over them. A context manager: leaving it frees everything."""
+    """Owns the KV store and the block pool, and runs a model's layers over them. A context manager: leaving
+    it frees everything.
+    """
 
     def __init__(
         self,
@@ -74,7 +78,9 @@ class Engine:
     def __enter__(self) -> "Engine":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -90,7 +96,9 @@ class Engine:
         return sequence
 
     def remove(self, sequence: Sequence) -> None:
-        """Let a document leave, finished or not: all its blocks go back to the pool. Removing twice does nothing."""
+        """Let a document leave, finished or not: all its blocks go back to the pool. Removing twice does
+        nothing.
+        """
         if self.sequences.pop(sequence.id, None) is not None:
             sequence.num_open_tokens = 0  # what its last step observed no longer counts
             sequence.blocks.release()
@@ -98,12 +106,15 @@ class Engine:
             self._plan = None
 
     @torch.inference_mode()
-    def prefill(self, sequence: Sequence, page_index: int, page: Any, *, reuse_key: Hashable | None = None) -> Tensor | None:
+    def prefill(
+        self, sequence: Sequence, page_index: int, page: Any, *, reuse_key: Hashable | None = None
+    ) -> Tensor | None:
         """Compute the KV of a page and make it the current one. Pages come in rising order, each once.
 
-        Returns the last hidden state (1, T, W) of its reference tokens. With `reuse_key` (a hash of the page's content) an identical page
-        that is whole in memory at the same page index is taken over without computing or copying, if the model's page KV is independent;
-        then there is no hidden state, and None is returned. On an error the page was not entered.
+        Returns the last hidden state (1, T, W) of its reference tokens. With `reuse_key` (a hash of the
+        page's content) an identical page that is whole in memory at the same page index is taken over without
+        computing or copying, if the model's page KV is independent; then there is no hidden state, and None
+        is returned. On an error the page was not entered.
         """
         if reuse_key is not None and self._take_over(sequence, page_index, reuse_key):
             return None
@@ -122,10 +133,13 @@ class Engine:
         return hidden
 
     @torch.inference_mode()
-    def write_reference(self, sequence: Sequence, page_index: int, keys: Row[Tensor], values: Row[Tensor]) -> None:
+    def write_reference(
+        self, sequence: Sequence, page_index: int, keys: Row[Tensor], values: Row[Tensor]
+    ) -> None:
         """Enter a page whose KV is known: one tensor (T, Hkv, D) per layer for keys and for values.
 
-        Fewer tensors than layers write the first layers only and leave the rest of the blocks as they are: the page takes the same blocks.
+        Fewer tensors than layers write the first layers only and leave the rest of the blocks as they are:
+        the page takes the same blocks.
         """
         self._open_page(sequence, page_index, keys[0].shape[0])
         block_ids = self._enter_page(sequence, page_index, keys[0].shape[0])
@@ -135,11 +149,14 @@ class Engine:
 
     @torch.inference_mode()
     def decode_step(self, sequences: list[Sequence], tokens: list[list[int]]) -> list[Tensor]:
-        """Append output tokens, one or a draft of several per sequence, and return the logits (T, vocabulary) after each of them.
+        """Append output tokens, one or a draft of several per sequence, and return the logits (T, vocabulary)
+        after each of them.
 
         On an error nothing was appended.
         """
-        assert all(sequence.status is SequenceStatus.DECODING for sequence in sequences), "prefill a page before decoding"
+        assert all(sequence.status is SequenceStatus.DECODING for sequence in sequences), (
+            "prefill a page before decoding"
+        )
         self._settle()
         slots, positions = self._append_tokens(sequences, tokens)
         try:
@@ -151,11 +168,14 @@ class Engine:
         return [logits[row, : len(drafted)] for row, drafted in enumerate(tokens)]
 
     def rollback(self, sequence: Sequence, num_tokens: int) -> None:
-        """Drop the last tokens of the last step: a draft that was rejected. Call it before the next step or prefill.
+        """Drop the last tokens of the last step: a draft that was rejected. Call it before the next step or
+        prefill.
 
         Blocks left empty go back to the pool.
         """
-        assert 0 <= num_tokens <= sequence.num_open_tokens, f"the last step has {sequence.num_open_tokens} tokens, not {num_tokens}"
+        assert 0 <= num_tokens <= sequence.num_open_tokens, (
+            f"the last step has {sequence.num_open_tokens} tokens, not {num_tokens}"
+        )
         sequence.num_open_tokens -= num_tokens
         sequence.blocks.rollback_text(num_tokens)
 
@@ -170,11 +190,15 @@ class Engine:
         num_blocks = sum(each.blocks.num_blocks for each in counted)
         attended = [int(each.attended[0][each.attended[1]]) for each in counted if each.attended is not None]
         return KVCounters(
-            allocated_bytes=self.store.nbytes if sequence is None else num_blocks * self.store.bytes_per_block,
+            allocated_bytes=self.store.nbytes
+            if sequence is None
+            else num_blocks * self.store.bytes_per_block,
             live_bytes=sum(each.blocks.num_live_tokens for each in counted) * self.store.bytes_per_slot,
             attended_tokens=sum(attended) if attended else None,
             resident_pages=tuple(
-                ResidentPage(page.page_index, page.state, page.num_blocks) for each in counted for page in each.pages.values()
+                ResidentPage(page.page_index, page.state, page.num_blocks)
+                for each in counted
+                for page in each.pages.values()
             ),
             num_blocks=num_blocks,
             peak_blocks=max((each.blocks.peak_blocks for each in counted), default=0),
@@ -190,7 +214,9 @@ class Engine:
     def _append_tokens(self, sequences: list[Sequence], tokens: list[list[int]]) -> tuple[Tensor, Tensor]:
         """Take the slots of the new tokens: slots and output positions, both (B, T), padded like the tokens."""
         for sequence, row in zip(sequences, tokens, strict=True):
-            assert 1 <= len(row) <= MAX_DRAFT_TOKENS, f"{len(row)} tokens in one step; 1 to {MAX_DRAFT_TOKENS} are allowed"
+            assert 1 <= len(row) <= MAX_DRAFT_TOKENS, (
+                f"{len(row)} tokens in one step; 1 to {MAX_DRAFT_TOKENS} are allowed"
+            )
             sequence.blocks.slide_text(self._window(sequence))
             self._grow(sequence, num_text_blocks=sequence.blocks.text.num_missing_blocks(len(row)))
             sequence.blocks.reserve_text(len(row))
@@ -198,22 +224,34 @@ class Engine:
         slots, positions = [], []
         for sequence, row in zip(sequences, tokens, strict=True):
             first, padding = sequence.num_output_tokens, width - len(row)
-            slots.append(sequence.blocks.text.append(len(row)) + [0] * padding)  # slot 0 lies in the null block
+            slots.append(
+                sequence.blocks.text.append(len(row)) + [0] * padding
+            )  # slot 0 lies in the null block
             sequence.num_open_tokens = len(row)
             positions.append([*range(first, first + len(row)), *[first + len(row) - 1] * padding])
-        return torch.tensor(slots, device=self.store.device), torch.tensor(positions, device=self.store.device)
+        return torch.tensor(slots, device=self.store.device), torch.tensor(
+            positions, device=self.store.device
+        )
 
     def _forward(self, sequences: list[Sequence], tokens: Tensor, slots: Tensor, positions: Tensor) -> Tensor:
         plan = self._plan_for(sequences, tokens.shape[1])
-        plan.begin([each.blocks.text for each in sequences], [each.blocks.text_version for each in sequences], positions)
+        plan.begin(
+            [each.blocks.text for each in sequences],
+            [each.blocks.text_version for each in sequences],
+            positions,
+        )
         states = [sequence.state for sequence in sequences]
         hidden, model_positions = self.model.embed_output(states, tokens)
         flat_slots = slots.flatten()
         for layer in range(self.spec.num_layers):
             queries, keys, values = self.model.project(layer, hidden, model_positions)
-            self.store.write(layer, flat_slots, keys.transpose(1, 2).flatten(0, 1), values.transpose(1, 2).flatten(0, 1))
+            self.store.write(
+                layer, flat_slots, keys.transpose(1, 2).flatten(0, 1), values.transpose(1, 2).flatten(0, 1)
+            )
             block_ids, bias = plan.select(layer, queries)
-            hidden = self.model.finish_layer(layer, hidden, self._attend(queries, self.store, layer, block_ids, bias))
+            hidden = self.model.finish_layer(
+                layer, hidden, self._attend(queries, self.store, layer, block_ids, bias)
+            )
         logits = self._checked(self.model.logits(states, tokens, hidden))
         self._observed = (plan.observe(queries), sequences)
         self._count_step(sequences, plan.count_attended(bias))
@@ -225,7 +263,11 @@ class Engine:
         if self._plan is not None:
             kept_key, plan = self._plan
             max_tokens = max(num_tokens, plan.max_tokens)
-            if key == kept_key and max_tokens == plan.max_tokens and self._text_columns(sequences, max_tokens) <= plan.num_text_blocks:
+            if (
+                key == kept_key
+                and max_tokens == plan.max_tokens
+                and self._text_columns(sequences, max_tokens) <= plan.num_text_blocks
+            ):
                 return plan
         else:
             max_tokens = num_tokens
@@ -263,7 +305,10 @@ class Engine:
     def _text_columns(self, sequences: list[Sequence], max_tokens: int) -> int:
         windows = [self.sparsity.text_window if sequence.mode != "full" else None for sequence in sequences]
         pairs = zip(sequences, windows, strict=True)
-        return max(text_columns(sequence.blocks.text, window, self.sparsity, max_tokens) for sequence, window in pairs)
+        return max(
+            text_columns(sequence.blocks.text, window, self.sparsity, max_tokens)
+            for sequence, window in pairs
+        )
 
     def _window(self, sequence: Sequence) -> int:
         return UNLIMITED_WINDOW if sequence.mode == "full" else self.sparsity.text_window
@@ -273,13 +318,19 @@ class Engine:
         for row, sequence in enumerate(sequences):
             sequence.attended = (attended, row)
 
-    def _prefill_layers(self, hidden: Tensor, positions: Tensor, block_ids: Tensor, earlier: tuple[Tensor, Tensor] | None) -> Tensor:
+    def _prefill_layers(
+        self, hidden: Tensor, positions: Tensor, block_ids: Tensor, earlier: tuple[Tensor, Tensor] | None
+    ) -> Tensor:
         """Run a page's reference tokens through all layers and write their keys and values."""
-        for layer in range(self.spec.num_layers if len(block_ids) else 0):  # a blank page has nothing to compute
+        for layer in range(
+            self.spec.num_layers if len(block_ids) else 0
+        ):  # a blank page has nothing to compute
             queries, keys, values = self.model.project(layer, hidden, positions)
             self._write_layer(layer, block_ids, keys[0].transpose(0, 1), values[0].transpose(0, 1))
             before = (*self.store.gather(layer, earlier[0], queries.dtype), earlier[1]) if earlier else None
-            attended = attend_page(queries, keys, values, is_causal=self.model.reference_is_causal, before=before)
+            attended = attend_page(
+                queries, keys, values, is_causal=self.model.reference_is_causal, before=before
+            )
             hidden = self.model.finish_layer(layer, hidden, attended)
         return hidden
 
@@ -305,7 +356,9 @@ class Engine:
             keep_observation(observation, counts, self.store)
 
     def _checked(self, logits: Tensor) -> Tensor:
-        if not bool((logits.amax(-1) < float("inf")).all()):  # the maximum carries NaN and infinity; -inf is a model's way to forbid
+        if not bool(
+            (logits.amax(-1) < float("inf")).all()
+        ):  # the maximum carries NaN and infinity; -inf is a model's way to forbid
             raise NonFiniteLogitsError(
                 f"The decoder gave NaN or infinite logits at step {self.num_steps} with {self.spec.dtype} weights and a "
                 f"{self.store.dtype} KV cache. Use float32, or bfloat16 in place of float16."
@@ -328,7 +381,9 @@ class Engine:
     def _open_page(self, sequence: Sequence, page_index: int, num_tokens: int) -> None:
         """Close the chunk if it is full and make room for the page: all eviction happens here."""
         assert sequence.id in self.sequences, f"sequence {sequence.id} was removed"
-        assert not sequence.chunk or page_index > sequence.chunk[-1], f"page {page_index} comes after page {sequence.chunk[-1]}"
+        assert not sequence.chunk or page_index > sequence.chunk[-1], (
+            f"page {page_index} comes after page {sequence.chunk[-1]}"
+        )
         self._settle()
         if sequence.mode == "sparse":
             if len(sequence.chunk) == self.sparsity.chunk_pages:
@@ -345,10 +400,14 @@ class Engine:
         records = sequence.records
         if not self.model.reference_is_causal or not records:
             return None
-        return padded_blocks([records], len(records), self.sparsity.block_size, self.spec.dtype, self.store.device)
+        return padded_blocks(
+            [records], len(records), self.sparsity.block_size, self.spec.dtype, self.store.device
+        )
 
     def _text_blocks_to_come(self) -> int:
-        """Blocks that running documents may still need for their windows: a page must not take them from a pool that cannot grow."""
+        """Blocks that running documents may still need for their windows: a page must not take them from a
+        pool that cannot grow.
+        """
         reserve = text_reserve_blocks(self.sparsity)
         windowed = [sequence for sequence in self.sequences.values() if sequence.mode != "full"]
         return sum(max(reserve - len(sequence.blocks.text.block_ids), 0) for sequence in windowed)
@@ -358,12 +417,16 @@ class Engine:
         self.store.write_page(layer, block_ids, keys, values, None if heads is None else heads[layer])
 
     def _grow(self, sequence: Sequence, *, num_page_blocks: int = 0, num_text_blocks: int = 0) -> None:
-        """Enlarge pool and store before blocks are taken: to the need in sparse mode, ahead of it where nothing is evicted."""
+        """Enlarge pool and store before blocks are taken: to the need in sparse mode, ahead of it where
+        nothing is evicted.
+        """
         missing = num_page_blocks + num_text_blocks - self.pool.num_free_blocks
         if missing <= 0 or not self._may_grow:
             return
         if sequence.mode == "sparse":  # the need: the page, and all the text that the window may come to hold
-            num_text_blocks = max(text_reserve_blocks(self.sparsity) - len(sequence.blocks.text.block_ids), num_text_blocks)
+            num_text_blocks = max(
+                text_reserve_blocks(self.sparsity) - len(sequence.blocks.text.block_ids), num_text_blocks
+            )
             total = self.pool.num_blocks - self.pool.num_free_blocks + num_page_blocks + num_text_blocks
         else:
             total = max(self.pool.num_blocks + missing, self.pool.num_blocks * 5 // 4)

@@ -2,10 +2,10 @@
 
 Integers only: nothing here knows of tensors, bytes or models, so every rule can be tested in microseconds.
 
-    pool     physical ids 1 .. num_blocks - 1; id 0 is the null block, which pads tables and is never handed out
-    page     the blocks of one page's reference tokens, in place order; after eviction a subset of them
-    text     a run of blocks over output tokens [first_token, num_tokens); slides forward, rolls back at its end
-    sequence all of these for one document, with the limit they may not pass together
+    pool     physical ids 1 .. num_blocks - 1; id 0 is the null block, which pads tables and is never handed
+    out page     the blocks of one page's reference tokens, in place order; after eviction a subset of them
+    text     a run of blocks over output tokens [first_token, num_tokens); slides forward, rolls back at its
+    end sequence all of these for one document, with the limit they may not pass together
 """
 
 from collections import Counter
@@ -19,7 +19,9 @@ NULL_BLOCK = 0
 
 
 class BlockPool:
-    """All block ids, free and used, with a reference count for each: blocks of an identical page may be shared."""
+    """All block ids, free and used, with a reference count for each: blocks of an identical page may be
+    shared.
+    """
 
     def __init__(self, num_blocks: int) -> None:
         self._free: list[int] = []
@@ -77,7 +79,11 @@ class BlockPool:
     def check_integrity(self, sequences: "Iterable[SequenceBlocks]") -> None:
         """Assert that free + used = total, and that every block has as many users as tables that hold it."""
         held = Counter(block_id for blocks in sequences for block_id in blocks.block_ids)
-        users = {block_id: count for block_id, count in enumerate(self._num_users) if count and block_id != NULL_BLOCK}
+        users = {
+            block_id: count
+            for block_id, count in enumerate(self._num_users)
+            if count and block_id != NULL_BLOCK
+        }
         assert users == dict(held), f"users {users} but tables hold {dict(held)}"
         assert len(set(self._free)) == len(self._free), "a block is free twice"
         assert not set(self._free) & set(users), "a block is free and in use"
@@ -143,7 +149,10 @@ class TextBlocks:
     def append(self, num_new_tokens: int) -> list[int]:
         """Slots of the next tokens: block_id * block_size + offset."""
         positions = range(self.num_live_tokens, self.num_live_tokens + num_new_tokens)
-        slots = [self.block_ids[place // self.block_size] * self.block_size + place % self.block_size for place in positions]
+        slots = [
+            self.block_ids[place // self.block_size] * self.block_size + place % self.block_size
+            for place in positions
+        ]
         self.num_tokens += num_new_tokens
         return slots
 
@@ -159,7 +168,9 @@ class TextBlocks:
 
     def rollback(self, num_tokens: int) -> list[int]:
         """Forget the last tokens; returns the ids of blocks left empty."""
-        assert 0 <= num_tokens <= self.num_live_tokens, f"cannot roll back {num_tokens} of {self.num_live_tokens} tokens"
+        assert 0 <= num_tokens <= self.num_live_tokens, (
+            f"cannot roll back {num_tokens} of {self.num_live_tokens} tokens"
+        )
         self.num_tokens -= num_tokens
         num_left = ceil_div(self.num_live_tokens, self.block_size)
         gone, self.block_ids = self.block_ids[num_left:], self.block_ids[:num_left]
@@ -167,7 +178,9 @@ class TextBlocks:
 
 
 class SequenceBlocks:
-    """Every block of one sequence. All taking and freeing goes through here, so the limit holds at every moment."""
+    """Every block of one sequence. All taking and freeing goes through here, so the limit holds at every
+    moment.
+    """
 
     def __init__(self, pool: BlockPool, block_size: int) -> None:
         self._pool = pool
@@ -241,7 +254,9 @@ class SequenceBlocks:
 
     def _enter(self, page_index: int, block_ids: list[int], fills: list[int]) -> PageBlocks:
         places = range(len(fills))
-        page = PageBlocks(page_index, [BlockRecord(*block) for block in zip(block_ids, places, fills, strict=True)])
+        page = PageBlocks(
+            page_index, [BlockRecord(*block) for block in zip(block_ids, places, fills, strict=True)]
+        )
         self.pages[page_index] = page
         self.reference_version += 1
         self._note_growth()

@@ -1,8 +1,10 @@
-"""The KV store: keys, values and key summaries in blocks, one set of tensors per layer. It knows slots, not pages or sequences.
+"""The KV store: keys, values and key summaries in blocks, one set of tensors per layer. It knows slots, not
+pages or sequences.
 
-Layout per layer: keys and values (num_blocks, S, Hkv, D), the layout paged attention kernels read. `int8` adds one float16 scale per token
-and head, symmetric: x = scale * q. Summaries (num_blocks, kinds, Hkv, D) serve the router: kind 0 is the pooled key, kinds 1 and 2 are
-the least and greatest key per dimension, only for the `minmax` policy. Block 0 is the null block: padding reads it under a -inf bias.
+Layout per layer: keys and values (num_blocks, S, Hkv, D), the layout paged attention kernels read. `int8`
+adds one float16 scale per token and head, symmetric: x = scale * q. Summaries (num_blocks, kinds, Hkv, D)
+serve the router: kind 0 is the pooled key, kinds 1 and 2 are the least and greatest key per dimension, only
+for the `minmax` policy. Block 0 is the null block: padding reads it under a -inf bias.
 """
 
 import torch
@@ -12,14 +14,28 @@ from ocr_app.decoder.protocol import KVSpec
 from ocr_app.decoder.routing import block_summaries
 
 POOLED, MINIMUM, MAXIMUM = 0, 1, 2
-NAMED_DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "int8": torch.int8}
+NAMED_DTYPES = {
+    "float32": torch.float32,
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "int8": torch.int8,
+}
 
 
 class KVStore:
-    """Per-layer tensors in blocks. Growing replaces them one layer at a time, so that at most one layer exists twice."""
+    """Per-layer tensors in blocks. Growing replaces them one layer at a time, so that at most one layer
+    exists twice.
+    """
 
     def __init__(
-        self, spec: KVSpec, num_blocks: int, block_size: int, *, dtype: torch.dtype, device: str, has_key_range: bool = False
+        self,
+        spec: KVSpec,
+        num_blocks: int,
+        block_size: int,
+        *,
+        dtype: torch.dtype,
+        device: str,
+        has_key_range: bool = False,
     ) -> None:
         self.spec = spec
         self.block_size = block_size
@@ -36,8 +52,12 @@ class KVStore:
         scale_layers = layers if self.is_quantised else ()
         self.key_scales = [self._zeros(num_blocks, slot_shape[:2], torch.float16) for _ in scale_layers]
         self.value_scales = [self._zeros(num_blocks, slot_shape[:2], torch.float16) for _ in scale_layers]
-        self.relevance = self._zeros(num_blocks, (), torch.float32)  # summed over output tokens since the last chunk border
-        self.last_read = self._zeros(num_blocks, (), torch.int64)  # index of the output token that last read the block
+        self.relevance = self._zeros(
+            num_blocks, (), torch.float32
+        )  # summed over output tokens since the last chunk border
+        self.last_read = self._zeros(
+            num_blocks, (), torch.int64
+        )  # index of the output token that last read the block
         self._scratch: dict[str, Tensor] = {}
 
     @property
@@ -56,7 +76,11 @@ class KVStore:
     @property
     def bytes_per_slot(self) -> int:
         """Bytes that one token's keys, values and scales take over all layers."""
-        per_block = sum(t.nbytes for tensors in (self.keys, self.values, self.key_scales, self.value_scales) for t in tensors)
+        per_block = sum(
+            t.nbytes
+            for tensors in (self.keys, self.values, self.key_scales, self.value_scales)
+            for t in tensors
+        )
         return per_block // (self.num_blocks * self.block_size)
 
     @property
@@ -77,8 +101,12 @@ class KVStore:
         self._write(self.keys, self.key_scales, layer, slots, keys)
         self._write(self.values, self.value_scales, layer, slots, values)
 
-    def write_page(self, layer: int, block_ids: Tensor, keys: Tensor, values: Tensor, head: Tensor | None) -> None:
-        """Store a page's reference tokens (Tokens, Hkv, D) into its blocks, with the router's summaries of them."""
+    def write_page(
+        self, layer: int, block_ids: Tensor, keys: Tensor, values: Tensor, head: Tensor | None
+    ) -> None:
+        """Store a page's reference tokens (Tokens, Hkv, D) into its blocks, with the router's summaries of
+        them.
+        """
         num_tokens = keys.shape[0]
         offsets = torch.arange(self.block_size, device=self.device)
         slots = (block_ids.unsqueeze(1) * self.block_size + offsets).flatten()[:num_tokens]
@@ -98,11 +126,21 @@ class KVStore:
     @torch.inference_mode()
     def gather(self, layer: int, block_ids: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Keys and values of blocks (B, N) as (B, Hkv, N * S, D) in `dtype`. Valid until the next gather."""
-        keys = self._gather("keys", self.keys[layer], self.key_scales[layer] if self.is_quantised else None, block_ids, dtype)
-        values = self._gather("values", self.values[layer], self.value_scales[layer] if self.is_quantised else None, block_ids, dtype)
+        keys = self._gather(
+            "keys", self.keys[layer], self.key_scales[layer] if self.is_quantised else None, block_ids, dtype
+        )
+        values = self._gather(
+            "values",
+            self.values[layer],
+            self.value_scales[layer] if self.is_quantised else None,
+            block_ids,
+            dtype,
+        )
         return keys, values
 
-    def _write(self, tensors: list[Tensor], scales: list[Tensor], layer: int, slots: Tensor, rows: Tensor) -> None:
+    def _write(
+        self, tensors: list[Tensor], scales: list[Tensor], layer: int, slots: Tensor, rows: Tensor
+    ) -> None:
         flat = tensors[layer].flatten(0, 1)
         if self.is_quantised:
             rows, row_scales = quantise(rows)
@@ -114,9 +152,13 @@ class KVStore:
         num_tokens = keys.shape[0]
         num_blocks = -(-num_tokens // self.block_size)
         padding = num_blocks * self.block_size - num_tokens
-        padded = torch.cat([keys, keys.new_zeros(padding, *keys.shape[1:])]).unflatten(0, (num_blocks, self.block_size))
+        padded = torch.cat([keys, keys.new_zeros(padding, *keys.shape[1:])]).unflatten(
+            0, (num_blocks, self.block_size)
+        )
         per_head = padded.transpose(1, 2)  # (N, Hkv, S, D)
-        filled = (torch.arange(num_blocks * self.block_size, device=keys.device) < num_tokens).view(num_blocks, 1, self.block_size)
+        filled = (torch.arange(num_blocks * self.block_size, device=keys.device) < num_tokens).view(
+            num_blocks, 1, self.block_size
+        )
         kinds = [block_summaries(per_head, head, filled)]
         if self.summaries[0].shape[1] > 1:
             empty = ~filled.unsqueeze(-1)
@@ -124,13 +166,19 @@ class KVStore:
             kinds.append(per_head.masked_fill(empty, float("-inf")).amax(2))
         return torch.stack(kinds, 1)
 
-    def _gather(self, name: str, blocks: Tensor, scales: Tensor | None, block_ids: Tensor, dtype: torch.dtype) -> Tensor:
+    def _gather(
+        self, name: str, blocks: Tensor, scales: Tensor | None, block_ids: Tensor, dtype: torch.dtype
+    ) -> Tensor:
         flat_ids = block_ids.reshape(-1)
         shape = (flat_ids.shape[0], *blocks.shape[1:])
-        gathered = torch.index_select(blocks, 0, flat_ids, out=self._buffer(f"{name} {blocks.dtype}", shape, blocks.dtype))
+        gathered = torch.index_select(
+            blocks, 0, flat_ids, out=self._buffer(f"{name} {blocks.dtype}", shape, blocks.dtype)
+        )
         if scales is not None:
             gathered = torch.mul(
-                gathered, scales.index_select(0, flat_ids).to(dtype).unsqueeze(-1), out=self._buffer(f"{name} {dtype}", shape, dtype)
+                gathered,
+                scales.index_select(0, flat_ids).to(dtype).unsqueeze(-1),
+                out=self._buffer(f"{name} {dtype}", shape, dtype),
             )
         elif blocks.dtype != dtype:
             gathered = self._buffer(f"{name} {dtype}", shape, dtype).copy_(gathered)
@@ -138,7 +186,9 @@ class KVStore:
         return gathered.view(num_sequences, num_blocks * self.block_size, *blocks.shape[2:]).transpose(1, 2)
 
     def _buffer(self, name: str, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-        """A view of a buffer that is kept between calls: allocating megabytes in each layer costs more than filling them."""
+        """A view of a buffer that is kept between calls: allocating megabytes in each layer costs more than
+        filling them.
+        """
         size = torch.Size(shape).numel()
         buffer = self._scratch.get(name)
         if buffer is None or buffer.numel() < size:
@@ -154,7 +204,15 @@ class KVStore:
         return grown
 
     def _all_tensors(self) -> list[Tensor]:
-        return [*self.keys, *self.values, *self.summaries, *self.key_scales, *self.value_scales, self.relevance, self.last_read]
+        return [
+            *self.keys,
+            *self.values,
+            *self.summaries,
+            *self.key_scales,
+            *self.value_scales,
+            self.relevance,
+            self.last_read,
+        ]
 
 
 def quantise(rows: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,6 +1,7 @@
 """Who sees whom, as plain predicates: the oracle's masks, written to be read and not to be fast.
 
-The window rule, stated here once: the window counts the current token, so output token q sees output token j when 0 <= q - j < window.
+The window rule, stated here once: the window counts the current token, so output token q sees output token j
+when 0 <= q - j < window.
 """
 
 from dataclasses import dataclass
@@ -35,14 +36,23 @@ def sees_reference(query: Token, slot: Token, *, is_causal: bool) -> bool:
 
 def reference_mask(queries: list[Token], slots: list[Token], *, is_causal: bool) -> Tensor:
     """Bool (T, L) for reference queries: True where a slot is seen."""
-    rows = [[not slot.is_output and sees_reference(query, slot, is_causal=is_causal) for slot in slots] for query in queries]
+    rows = [
+        [not slot.is_output and sees_reference(query, slot, is_causal=is_causal) for slot in slots]
+        for query in queries
+    ]
     return torch.tensor(rows, dtype=torch.bool).view(len(queries), len(slots))
 
 
 def output_bias(
-    queries: list[Token], slots: list[Token], block_size: int, window: int | None, block_bias: list[dict[tuple[int, int], float]]
+    queries: list[Token],
+    slots: list[Token],
+    block_size: int,
+    window: int | None,
+    block_bias: list[dict[tuple[int, int], float]],
 ) -> Tensor:
-    """Bias (T, L) for output queries; `block_bias` gives, per query, the bias of each (page_index, block place) it reads."""
+    """Bias (T, L) for output queries; `block_bias` gives, per query, the bias of each (page_index, block
+    place) it reads.
+    """
     hidden = float("-inf")
 
     def bias(query: Token, slot: Token, read: dict[tuple[int, int], float]) -> float:
@@ -50,4 +60,6 @@ def output_bias(
             return 0.0 if sees_output(query, slot, window) else hidden
         return read.get((slot.page_index, slot.place // block_size), hidden)
 
-    return torch.tensor([[bias(query, slot, read) for slot in slots] for query, read in zip(queries, block_bias, strict=True)])
+    return torch.tensor(
+        [[bias(query, slot, read) for slot in slots] for query, read in zip(queries, block_bias, strict=True)]
+    )

@@ -1,7 +1,9 @@
-"""The oracle: the same decoding with nothing clever. Every key and value ever made stays in one contiguous tensor per layer, attention is
-written out, and masks come from predicates over tokens. Every fast path is compared with it.
+"""The oracle: the same decoding with nothing clever. Every key and value ever made stays in one contiguous
+tensor per layer, attention is written out, and masks come from predicates over tokens. Every fast path is
+compared with it.
 
-It is told which blocks are resident (they depend on scores the engine kept) and routes among them with its own keys.
+It is told which blocks are resident (they depend on scores the engine kept) and routes among them with its
+own keys.
 """
 
 from typing import Any
@@ -25,9 +27,13 @@ class Oracle:
     def __init__(self, model: DecoderModel, config: SparsityConfig, mode: str) -> None:
         self.model, self.config, self.mode = model, config, mode
         self._tokens: list[Token] = []
-        self._pages: dict[int, int] = {}  # page index to its number of reference tokens, in the order they came
+        self._pages: dict[
+            int, int
+        ] = {}  # page index to its number of reference tokens, in the order they came
         self._num_output_tokens = 0
-        empty = torch.zeros(1, model.kv_spec.num_kv_heads, 0, model.kv_spec.head_dim, dtype=model.kv_spec.dtype)
+        empty = torch.zeros(
+            1, model.kv_spec.num_kv_heads, 0, model.kv_spec.head_dim, dtype=model.kv_spec.dtype
+        )
         self._keys = [empty for _ in range(model.kv_spec.num_layers)]
         self._values = [empty for _ in range(model.kv_spec.num_layers)]
 
@@ -67,11 +73,17 @@ class Oracle:
         self._values[layer] = torch.cat([self._values[layer], values], dim=2)
         return explicit_attention(queries, self._keys[layer], self._values[layer], bias.unsqueeze(0))
 
-    def _block_bias(self, layer: int, queries: Tensor, resident: Resident) -> list[dict[tuple[int, int], float]]:
+    def _block_bias(
+        self, layer: int, queries: Tensor, resident: Resident
+    ) -> list[dict[tuple[int, int], float]]:
         """Per query, the bias of every reference block it reads."""
-        always = list(self._pages)[-1 - self.config.overlap_pages :] if self.mode == "sparse" else list(resident)
+        always = (
+            list(self._pages)[-1 - self.config.overlap_pages :] if self.mode == "sparse" else list(resident)
+        )
         fixed = {(page, place): 0.0 for page in always for place in resident.get(page, [])}
-        candidates = [(page, place) for page, places in resident.items() if page not in always for place in places]
+        candidates = [
+            (page, place) for page, places in resident.items() if page not in always for place in places
+        ]
         if not candidates:
             return [fixed] * queries.shape[2]
         scores = self._scores(layer, queries, candidates)

@@ -1,6 +1,8 @@
-"""What the engine asks of a model: five methods and the shape of its KV. The engine is handed a model and never imports one.
+"""What the engine asks of a model: five methods and the shape of its KV. The engine is handed a model and
+never imports one.
 
-The engine owns the loop over layers, the KV blocks, routing and attention; the model owns weights, embeddings and logits:
+The engine owns the loop over layers, the KV blocks, routing and attention; the model owns weights, embeddings
+and logits:
 
     hidden, positions = model.embed_output(states, tokens)
     for layer in range(spec.num_layers):
@@ -34,24 +36,32 @@ class KVSpec:
 
 
 class DecoderModel(Protocol):
-    """A decoder whose attention the engine runs. B sequences, T tokens, H query heads, Hkv KV heads, D head dim, W width.
+    """A decoder whose attention the engine runs. B sequences, T tokens, H query heads, Hkv KV heads, D head
+    dim, W width.
 
-    `states` are the model's own per-sequence objects (the page being read, the reading cursor, the grammar); the engine keeps and passes
-    them without looking inside. `reference_is_causal` False means that the reference tokens of a page see each other in both directions
-    and nothing else, so that a page's KV is independent of its neighbours (`page_kv_is_independent`).
+    `states` are the model's own per-sequence objects (the page being read, the reading cursor, the grammar);
+    the engine keeps and passes them without looking inside. `reference_is_causal` False means that the
+    reference tokens of a page see each other in both directions and nothing else, so that a page's KV is
+    independent of its neighbours (`page_kv_is_independent`).
     """
 
     kv_spec: KVSpec
     reference_is_causal: bool
     page_kv_is_independent: bool
-    router_heads: Tensor | None  # (layers, D) learned pooling vectors of the `dash` router; None: keys are averaged
+    router_heads: (
+        Tensor | None
+    )  # (layers, D) learned pooling vectors of the `dash` router; None: keys are averaged
 
     def embed_reference(self, state: Any, page: Any) -> tuple[Tensor, Tensor]:
-        """Embed one page's reference tokens: hidden (1, T, W) and positions (1, T, P), whatever `project` understands."""
+        """Embed one page's reference tokens: hidden (1, T, W) and positions (1, T, P), whatever `project`
+        understands.
+        """
         ...
 
     def embed_output(self, states: list[Any], tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """Embed output tokens (B, T), T > 1 for drafts being verified: hidden (B, T, W) and positions (B, T, P)."""
+        """Embed output tokens (B, T), T > 1 for drafts being verified: hidden (B, T, W) and positions (B, T,
+        P).
+        """
         ...
 
     def project(self, layer: int, hidden: Tensor, positions: Tensor) -> tuple[Tensor, Tensor, Tensor]:

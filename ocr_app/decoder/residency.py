@@ -1,7 +1,7 @@
 """Pages coming and going: chunk borders, room for the next page, and the relevance that decides who stays.
 
-Applies the rules of `retention` to a sequence's block tables. Eviction happens here and nowhere else, before a page takes its blocks, so a
-sequence never holds more than its limit.
+Applies the rules of `retention` to a sequence's block tables. Eviction happens here and nowhere else, before
+a page takes its blocks, so a sequence never holds more than its limit.
 """
 
 import torch
@@ -16,7 +16,9 @@ from ocr_app.types import ResidentState
 
 
 def close_chunk(sequence: Sequence, next_page: int, store: KVStore, config: SparsityConfig) -> None:
-    """Chunk border: the last pages become the overlap, the others keep a few blocks, pages behind the window go."""
+    """Chunk border: the last pages become the overlap, the others keep a few blocks, pages behind the window
+    go.
+    """
     collect_relevance(sequence, store)
     num_leaving = len(sequence.chunk) - config.overlap_pages
     sequence.chunk = sequence.chunk[num_leaving:]
@@ -31,7 +33,9 @@ def close_chunk(sequence: Sequence, next_page: int, store: KVStore, config: Spar
 
 
 def make_room(sequence: Sequence, num_tokens: int, config: SparsityConfig) -> None:
-    """Set the limit for a chunk that gains a page of `num_tokens`, and evict retained blocks until the page fits under it."""
+    """Set the limit for a chunk that gains a page of `num_tokens`, and evict retained blocks until the page
+    fits under it.
+    """
     active = [page for page in sequence.pages.values() if page.page_index in sequence.chunk]
     chunk_blocks = sum(page.num_blocks for page in active) + ceil_div(num_tokens, config.block_size)
     room = plan_room(config, chunk_blocks, [*sequence.page_tokens, num_tokens])
@@ -42,10 +46,14 @@ def make_room(sequence: Sequence, num_tokens: int, config: SparsityConfig) -> No
 
 
 def keep_observation(observation: Observation, counts: list[int], store: KVStore) -> None:
-    """Add a step's relevance and reads to the store: of the first `counts` tokens of each sequence, which were accepted."""
+    """Add a step's relevance and reads to the store: of the first `counts` tokens of each sequence, which
+    were accepted.
+    """
     positions = observation.positions
     places = torch.arange(positions.shape[1], device=positions.device)
-    is_accepted = (places < torch.tensor(counts, device=positions.device).unsqueeze(1)).unsqueeze(2)  # (B, T, 1)
+    is_accepted = (places < torch.tensor(counts, device=positions.device).unsqueeze(1)).unsqueeze(
+        2
+    )  # (B, T, 1)
     relevance = (observation.relevance * is_accepted).sum(1)
     last_read = positions.unsqueeze(2).masked_fill(~(observation.is_read & is_accepted), -1).amax(1)
     store.note_reads(observation.block_ids, relevance, last_read)
@@ -65,5 +73,7 @@ def collect_relevance(sequence: Sequence, store: KVStore) -> None:
 
 
 def _evict(sequence: Sequence, page_index: int, block_ids: set[int]) -> None:
-    if block_ids or not sequence.pages[page_index].records:  # a blank page has nothing to evict and still leaves
+    if (
+        block_ids or not sequence.pages[page_index].records
+    ):  # a blank page has nothing to evict and still leaves
         sequence.blocks.drop_blocks(page_index, block_ids)

@@ -1,8 +1,8 @@
 """What stays of earlier pages: integers and scores in, block ids to evict out. Called at chunk borders only.
 
-The relevance of a block is what the router thought of it: for every output token of the chunk, exp(score - best score of that token) at
-the last layer, averaged over the tokens; a block that was retained before keeps half of its old relevance. Attention mass is not used,
-because fused attention does not give it away.
+The relevance of a block is what the router thought of it: for every output token of the chunk, exp(score -
+best score of that token) at the last layer, averaged over the tokens; a block that was retained before keeps
+half of its old relevance. Attention mass is not used, because fused attention does not give it away.
 """
 
 import math
@@ -50,8 +50,12 @@ def plan_room(config: SparsityConfig, chunk_blocks: int, page_tokens: list[int])
 
 
 def blocks_leaving(page: PageBlocks, config: SparsityConfig) -> set[int]:
-    """Blocks evicted when a page leaves the active chunk: all but the most relevant share, never below the floor."""
-    share = math.ceil(config.sparsity_ratio * page.num_blocks - 1e-9)  # 0.1 of 20 is 2, whatever binary fractions say
+    """Blocks evicted when a page leaves the active chunk: all but the most relevant share, never below the
+    floor.
+    """
+    share = math.ceil(
+        config.sparsity_ratio * page.num_blocks - 1e-9
+    )  # 0.1 of 20 is 2, whatever binary fractions say
     num_kept = max(share, config.min_blocks_per_page)
     return {record.block_id for record in _by_relevance(page)[num_kept:]}
 
@@ -59,13 +63,17 @@ def blocks_leaving(page: PageBlocks, config: SparsityConfig) -> set[int]:
 def blocks_over_room(pages: list[PageBlocks], room: int, config: SparsityConfig) -> dict[int, set[int]]:
     """Blocks to evict from retained pages, by page index, so that at most `room` stay.
 
-    First those under the relevance threshold, oldest page first; then the least recently read; a page keeps its floor. When the floors
-    alone are too many, whole pages leave, oldest first: the cap wins.
+    First those under the relevance threshold, oldest page first; then the least recently read; a page keeps
+    its floor. When the floors alone are too many, whole pages leave, oldest first: the cap wins.
     """
     excess = sum(page.num_blocks for page in pages) - room
     if excess <= 0:
         return {}
-    spare = [(page.page_index, record) for page in pages for record in _by_relevance(page)[config.min_blocks_per_page :]]
+    spare = [
+        (page.page_index, record)
+        for page in pages
+        for record in _by_relevance(page)[config.min_blocks_per_page :]
+    ]
     spare.sort(key=lambda item: _eviction_order(item[0], item[1], config.relevance_threshold))
     leaving: dict[int, set[int]] = {}
     for page_index, record in spare[:excess]:

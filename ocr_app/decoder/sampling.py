@@ -1,4 +1,6 @@
-"""From logits to a token: greedy or by temperature, no repeated n-grams, and a guard over pages. Knows token ids, not what they mean."""
+"""From logits to a token: greedy or by temperature, no repeated n-grams, and a guard over pages. Knows token
+ids, not what they mean.
+"""
 
 from dataclasses import dataclass
 
@@ -21,12 +23,15 @@ class SamplingConfig:
         if self.temperature < 0:
             raise ConfigError(f"temperature is {self.temperature}; it must be at least 0.")
         if self.ngram_size is not None and self.ngram_size < 1:
-            raise ConfigError(f"ngram_size is {self.ngram_size}; it must be at least 1, or empty to turn the rule off.")
+            raise ConfigError(
+                f"ngram_size is {self.ngram_size}; it must be at least 1, or empty to turn the rule off."
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class PageGuard:
-    """Holds the output to `(page_token text)* end_token` with one page token per page, however the logits are.
+    """Holds the output to `(page_token text)* end_token` with one page token per page, however the logits
+    are.
 
     A page that reaches `max_page_tokens` is broken off: the caller must record it as cut.
     """
@@ -62,7 +67,9 @@ def pick_token(logits: Tensor, forbidden: set[int], config: SamplingConfig, rand
     allowed = logits.clone()
     allowed[list(forbidden)] = float("-inf")
     if bool(torch.isneginf(allowed).all()):
-        raise ConfigError("Every token is forbidden. Raise ngram_size, or put the structural tokens on ngram_whitelist.")
+        raise ConfigError(
+            "Every token is forbidden. Raise ngram_size, or put the structural tokens on ngram_whitelist."
+        )
     if config.temperature == 0:
         return int(allowed.argmax())
     probabilities = (allowed.float() / config.temperature).softmax(-1)

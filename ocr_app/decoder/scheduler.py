@@ -1,8 +1,8 @@
 """Continuous batching: many documents over one engine, each joining, leaving or cancelled at any step.
 
-A step is at most one page prefilled, then one token for every document that is reading: running documents wait for one page at most.
-Pages are drawn from each document's own iterator, one at a time, when it is ready for the next. Knows token ids and pages as opaque
-objects; what the ids mean is the caller's business.
+A step is at most one page prefilled, then one token for every document that is reading: running documents
+wait for one page at most. Pages are drawn from each document's own iterator, one at a time, when it is ready
+for the next. Knows token ids and pages as opaque objects; what the ids mean is the caller's business.
 """
 
 import logging
@@ -79,7 +79,9 @@ class PickedToken:
 
 
 class Scheduler:
-    """Runs requests over an engine, at most `max_running` at once; the others wait their turn in the order they came."""
+    """Runs requests over an engine, at most `max_running` at once; the others wait their turn in the order
+    they came.
+    """
 
     def __init__(self, engine: Engine, guard: PageGuard, *, max_running: int = 16) -> None:
         self.engine, self.guard, self.max_running = engine, guard, max_running
@@ -95,7 +97,9 @@ class Scheduler:
         seed: int = 0,
         mode: str | None = None,
     ) -> Request:
-        """Let a document join. `pages` is read as the document advances and must hold `num_pages`, at least one."""
+        """Let a document join. `pages` is read as the document advances and must hold `num_pages`, at least
+        one.
+        """
         assert num_pages >= 1, "a document has at least one page"
         random = torch.Generator().manual_seed(seed)
         request = Request(state, iter(pages), num_pages, sampling or SamplingConfig(), random, mode)
@@ -111,7 +115,9 @@ class Scheduler:
         """Prefill at most one page, then advance every reading document by a token."""
         self._prefill_one()
         reading = [request for request in self.requests if request.status is RequestStatus.DECODING]
-        return [self._advance(request, logits) for request, logits in self._decode(reading) if not request.is_over]
+        return [
+            self._advance(request, logits) for request, logits in self._decode(reading) if not request.is_over
+        ]
 
     def run(self) -> Iterator[PickedToken]:
         """Step until every request is over."""
@@ -119,7 +125,9 @@ class Scheduler:
             yield from self.step()
 
     def _prefill_one(self) -> None:
-        """Give the longest waiting document its next page; a new one joins when none waits and a place is free."""
+        """Give the longest waiting document its next page; a new one joins when none waits and a place is
+        free.
+        """
         running = [request for request in self.requests if request.sequence is not None]
         waiting = [request for request in running if request.status is RequestStatus.WAITING]
         if not waiting and len(running) < self.max_running:
@@ -146,7 +154,9 @@ class Scheduler:
         request.status = RequestStatus.DECODING
 
     def _wait_for_room(self, request: Request, error: OutOfMemoryError) -> None:
-        """A page found no room: wait while others read and may free some. When all wait for room, the newest must go."""
+        """A page found no room: wait while others read and may free some. When all wait for room, the newest
+        must go.
+        """
         if not request.output:  # not begun: back into the queue
             self.engine.remove(request.sequence)
             request.sequence = None
@@ -157,11 +167,15 @@ class Scheduler:
             self._fail(running[-1], error)
 
     def _decode(self, reading: list[Request]) -> list[tuple[Request, Tensor]]:
-        """Logits after the latest token of each; when the batch fails, each alone, so that only the culprits fail."""
+        """Logits after the latest token of each; when the batch fails, each alone, so that only the culprits
+        fail.
+        """
         if not reading:
             return []
         try:
-            logits = self.engine.decode_step([request.sequence for request in reading], [request.history[-1:] for request in reading])
+            logits = self.engine.decode_step(
+                [request.sequence for request in reading], [request.history[-1:] for request in reading]
+            )
         except OCRError as error:
             if len(reading) == 1:
                 self._fail(reading[0], error)
@@ -178,7 +192,9 @@ class Scheduler:
         if token is not None:
             request.cut_pages.add(page_index)
         else:
-            forbidden = repeating_tokens(request.history, request.sampling) | {self.guard.forbidden(has_more_pages=request.has_more_pages)}
+            forbidden = repeating_tokens(request.history, request.sampling) | {
+                self.guard.forbidden(has_more_pages=request.has_more_pages)
+            }
             token = pick_token(logits, forbidden, request.sampling, request.random)
         if token == self.guard.end_token:
             self._leave(request, RequestStatus.DONE)

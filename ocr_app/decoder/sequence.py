@@ -1,4 +1,6 @@
-"""One document in the engine, and what is counted of it. Holds block tables and the model's own state; knows no tensors but one count."""
+"""One document in the engine, and what is counted of it. Holds block tables and the model's own state; knows
+no tensors but one count.
+"""
 
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -4,8 +4,8 @@ Columns of the table a step reads, for B sequences, padded with the null block:
 
     | fixed: current page, overlap | text window | routed: earlier blocks, chosen per layer |
 
-Between page changes only the text columns of a sequence whose text blocks changed are rewritten. The shapes stay constant while a page is
-read. Knows sequences' block tables and positions; knows nothing of models.
+Between page changes only the text columns of a sequence whose text blocks changed are rewritten. The shapes
+stay constant while a page is read. Knows sequences' block tables and positions; knows nothing of models.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,9 @@ class ReadingList:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A step as the router saw it, at the last layer. It counts once it is known which tokens of the step were accepted."""
+    """A step as the router saw it, at the last layer. It counts once it is known which tokens of the step
+    were accepted.
+    """
 
     block_ids: Tensor  # (B, N), padded with the null block
     relevance: Tensor  # (B, T, N): exp(score - best score of the token), 0 for padding
@@ -48,7 +50,14 @@ class StepPlan:
     """Tables and bias of one batch, for up to `max_tokens` tokens per sequence and step."""
 
     def __init__(
-        self, lists: list[ReadingList], store: KVStore, spec: KVSpec, config: SparsityConfig, *, num_text_blocks: int, max_tokens: int
+        self,
+        lists: list[ReadingList],
+        store: KVStore,
+        spec: KVSpec,
+        config: SparsityConfig,
+        *,
+        num_text_blocks: int,
+        max_tokens: int,
     ) -> None:
         self._store, self._spec, self._config = store, spec, config
         self.max_tokens = max_tokens
@@ -64,11 +73,15 @@ class StepPlan:
 
         self._windows = torch.tensor([[entry.text_window] for entry in lists], device=device)
         self.block_ids = torch.full((len(lists), num_columns), NULL_BLOCK, device=device)
-        self.bias = torch.full((len(lists), max_tokens, num_columns * size), NEGATIVE_INFINITY, dtype=spec.dtype, device=device)
+        self.bias = torch.full(
+            (len(lists), max_tokens, num_columns * size), NEGATIVE_INFINITY, dtype=spec.dtype, device=device
+        )
         self._text_positions = torch.full((len(lists), num_text_blocks * size), NEVER, device=device)
         self._text_versions: list[int | None] = [None] * len(lists)
 
-        fixed_ids, fixed_bias = padded_blocks([entry.fixed for entry in lists], num_fixed, size, spec.dtype, device)
+        fixed_ids, fixed_bias = padded_blocks(
+            [entry.fixed for entry in lists], num_fixed, size, spec.dtype, device
+        )
         self.block_ids[:, :num_fixed] = fixed_ids
         self.bias[:, :, : num_fixed * size] = fixed_bias.unsqueeze(1)
         self._set_candidates(lists)
@@ -76,7 +89,9 @@ class StepPlan:
         self._summaries: list[Tensor | None] = [None] * spec.num_layers
 
     def begin(self, texts: list[TextBlocks], text_versions: list[int], positions: Tensor) -> None:
-        """Prepare a step: positions (B, T) are the output indices of its tokens, whose blocks are already taken."""
+        """Prepare a step: positions (B, T) are the output indices of its tokens, whose blocks are already
+        taken.
+        """
         for row, (text, version) in enumerate(zip(texts, text_versions, strict=True)):
             if self._text_versions[row] != version:
                 self._set_text(row, text)
@@ -94,15 +109,21 @@ class StepPlan:
         num_columns = self._routed_start + self._num_routed(self._num_tokens)
         if self.is_routed:
             self._route(layer, queries, num_columns - self._routed_start)
-        return self.block_ids[:, :num_columns], self.bias[:, : self._num_tokens, : num_columns * self._config.block_size]
+        return self.block_ids[:, :num_columns], self.bias[
+            :, : self._num_tokens, : num_columns * self._config.block_size
+        ]
 
     def observe(self, queries: Tensor) -> Observation | None:
-        """What the router thought of every scored block. Call after `select` of the last layer, with its queries."""
+        """What the router thought of every scored block. Call after `select` of the last layer, with its
+        queries.
+        """
         if self._scored_ids.shape[1] == 0:
             return None
         if self._scored_summaries is None:
             self._scored_summaries = self._gather_summaries(self._spec.num_layers - 1, self._scored_ids)
-        scores = self._scores(queries, self._scored_summaries).masked_fill(self._scored_padding, NEGATIVE_INFINITY)
+        scores = self._scores(queries, self._scored_summaries).masked_fill(
+            self._scored_padding, NEGATIVE_INFINITY
+        )
         best = scores.amax(-1, keepdim=True).clamp(min=torch.finfo(scores.dtype).min)
         is_read = torch.ones_like(scores, dtype=torch.bool)
         if self.is_routed:
@@ -122,9 +143,14 @@ class StepPlan:
     def _set_candidates(self, lists: list[ReadingList]) -> None:
         size, device, dtype = self._config.block_size, self._store.device, self._spec.dtype
         records = [entry.candidates for entry in lists]
-        self._candidate_ids, self._candidate_bias = padded_blocks(records, self.num_candidates, size, dtype, device)
+        self._candidate_ids, self._candidate_bias = padded_blocks(
+            records, self.num_candidates, size, dtype, device
+        )
         self._candidate_padding = (self._candidate_ids == NULL_BLOCK).unsqueeze(1)
-        ordinals = [_ordinals(entry.candidate_pages) + [0] * (self.num_candidates - len(entry.candidates)) for entry in lists]
+        ordinals = [
+            _ordinals(entry.candidate_pages) + [0] * (self.num_candidates - len(entry.candidates))
+            for entry in lists
+        ]
         self._page_ordinals = torch.tensor(ordinals, dtype=torch.int64, device=device)
         if not self.is_routed:
             self.block_ids[:, self._routed_start :] = self._candidate_ids
@@ -132,30 +158,48 @@ class StepPlan:
 
     def _set_scored(self, lists: list[ReadingList]) -> None:
         """The blocks whose relevance is kept: fixed ones, then candidates."""
-        is_kept = torch.tensor([entry.scores_relevance for entry in lists], device=self._store.device).unsqueeze(1)
+        is_kept = torch.tensor(
+            [entry.scores_relevance for entry in lists], device=self._store.device
+        ).unsqueeze(1)
         ids = torch.cat([self.block_ids[:, : self._text_start], self._candidate_ids], dim=1)
-        self._scored_ids = ids.masked_fill(~is_kept, NULL_BLOCK) if any(entry.scores_relevance for entry in lists) else ids[:, :0]
+        self._scored_ids = (
+            ids.masked_fill(~is_kept, NULL_BLOCK)
+            if any(entry.scores_relevance for entry in lists)
+            else ids[:, :0]
+        )
         self._scored_padding = (self._scored_ids == NULL_BLOCK).unsqueeze(1)
         self._scored_summaries: Tensor | None = None
 
     def _set_text(self, row: int, text: TextBlocks) -> None:
         count, size, device = len(text.block_ids), self._config.block_size, self._store.device
         self.block_ids[row, self._text_start : self._routed_start] = NULL_BLOCK
-        self.block_ids[row, self._text_start : self._text_start + count] = torch.tensor(text.block_ids, dtype=torch.int64, device=device)
+        self.block_ids[row, self._text_start : self._text_start + count] = torch.tensor(
+            text.block_ids, dtype=torch.int64, device=device
+        )
         self._text_positions[row] = NEVER
-        self._text_positions[row, : count * size] = torch.arange(text.first_token, text.first_token + count * size, device=device)
+        self._text_positions[row, : count * size] = torch.arange(
+            text.first_token, text.first_token + count * size, device=device
+        )
 
     def _route(self, layer: int, queries: Tensor, num_routed: int) -> None:
         if self._summaries[layer] is None:
             self._summaries[layer] = self._gather_summaries(layer, self._candidate_ids)
-        scores = self._scores(queries, self._summaries[layer]).masked_fill(self._candidate_padding, NEGATIVE_INFINITY)
-        self._block_bias = block_bias = routing.route(scores, self._page_ordinals, self._num_pages, self._config)
+        scores = self._scores(queries, self._summaries[layer]).masked_fill(
+            self._candidate_padding, NEGATIVE_INFINITY
+        )
+        self._block_bias = block_bias = routing.route(
+            scores, self._page_ordinals, self._num_pages, self._config
+        )
         is_read = block_bias.amax(1)  # (B, C): -inf where no query of the step reads the block
         chosen = is_read.topk(num_routed, dim=-1).indices
-        ids = self._candidate_ids.gather(1, chosen).masked_fill(is_read.gather(1, chosen) == NEGATIVE_INFINITY, NULL_BLOCK)
+        ids = self._candidate_ids.gather(1, chosen).masked_fill(
+            is_read.gather(1, chosen) == NEGATIVE_INFINITY, NULL_BLOCK
+        )
         bias = block_bias.gather(2, chosen.unsqueeze(1).expand(-1, self._num_tokens, -1))
         size = self._config.block_size
-        slot_bias = self._candidate_bias.unflatten(1, (-1, size)).gather(1, chosen.unsqueeze(2).expand(-1, -1, size))
+        slot_bias = self._candidate_bias.unflatten(1, (-1, size)).gather(
+            1, chosen.unsqueeze(2).expand(-1, -1, size)
+        )
         end = self._routed_start + num_routed
         self.block_ids[:, self._routed_start : end] = ids
         columns = slice(self._routed_start * size, end * size)
@@ -181,8 +225,12 @@ def text_columns(text: TextBlocks, window: int | None, config: SparsityConfig, m
     return ceil_div(window - 1 + max_tokens, config.block_size) + 1
 
 
-def padded_blocks(rows: list[list[BlockRecord]], width: int, size: int, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Block ids (B, width) padded with the null block, and the bias (B, width * S) that hides slots without a token."""
+def padded_blocks(
+    rows: list[list[BlockRecord]], width: int, size: int, dtype: torch.dtype, device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """Block ids (B, width) padded with the null block, and the bias (B, width * S) that hides slots without a
+    token.
+    """
     ids = [[record.block_id for record in row] + [NULL_BLOCK] * (width - len(row)) for row in rows]
     fills = [[record.num_tokens for record in row] + [0] * (width - len(row)) for row in rows]
     filled = torch.tensor(fills, dtype=torch.int64, device=device).view(len(rows), width, 1)

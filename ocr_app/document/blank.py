@@ -1,15 +1,19 @@
 """Whether a page is blank, judged from its pixels. Knows nothing of text: when in doubt, a page is not blank.
 
-Ink is what differs from the paper (the median colour) by more than print showing through from the back does. A page with no spot of ink
-larger than a speck is blank. Runs in the renderer.
+Ink is what differs from the paper (the median colour) by more than print showing through from the back does.
+A page with no spot of ink larger than a speck is blank. Runs in the renderer.
 """
 
 import numpy as np
 
 _MIN_CONTRAST = 32  # of 255: show-through and scanner noise lie well below, pale grey print above
-_STROKE_INCH = 0.033  # a straight run of ink this long is a stroke: the stem of a small "1" is longer, a speck shorter
+_STROKE_INCH = (
+    0.033  # a straight run of ink this long is a stroke: the stem of a small "1" is longer, a speck shorter
+)
 _CELL_INCH = 0.1
-_MASS_INK = 40.0 / 150**2  # square inches of ink within two by two cells: curved or broken print, or a picture
+_MASS_INK = (
+    40.0 / 150**2
+)  # square inches of ink within two by two cells: curved or broken print, or a picture
 _ROWS_OF_CELLS = 16  # looked at together, so that a page with text is known after its first lines
 
 
@@ -41,7 +45,9 @@ def _has_print(ink: np.ndarray, dpi: float, cell: int) -> bool:
     if not ink.any():
         return False
     stroke = max(3, round(dpi * _STROKE_INCH))
-    return _has_run(ink, stroke) or _has_run(ink.T, stroke) or _largest_mass(ink, cell) > _MASS_INK * dpi * dpi
+    return (
+        _has_run(ink, stroke) or _has_run(ink.T, stroke) or _largest_mass(ink, cell) > _MASS_INK * dpi * dpi
+    )
 
 
 def _has_run(ink: np.ndarray, length: int) -> bool:

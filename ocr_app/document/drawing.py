@@ -1,4 +1,6 @@
-"""What both page sources of the renderer share: the drawn page, and how far it must be reduced. Runs in the renderer only."""
+"""What both page sources of the renderer share: the drawn page, and how far it must be reduced. Runs in the
+renderer only.
+"""
 
 import math
 from dataclasses import dataclass
@@ -40,7 +42,9 @@ class PageSource(Protocol):
 
 
 def fitting_scale(width: float, height: float, max_pixels: int) -> float:
-    """The factor, at most 1, by which a width and height in pixels must shrink so that both, rounded up, stay within the limits."""
+    """The factor, at most 1, by which a width and height in pixels must shrink so that both, rounded up, stay
+    within the limits.
+    """
     if math.ceil(width) * math.ceil(height) <= max_pixels and max(width, height) <= MAX_SIDE_PX:
         return 1.0
     # the largest s with (s * width + 1) * (s * height + 1) = max_pixels

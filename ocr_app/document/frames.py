@@ -1,6 +1,7 @@
 """Messages between the app and its renderer: a JSON header, and raw bytes behind it.
 
-The renderer reads hostile files, so nothing that it sends is unpickled, and what it may send is bounded by the reader.
+The renderer reads hostile files, so nothing that it sends is unpickled, and what it may send is bounded by
+the reader.
 """
 
 import json
@@ -34,11 +35,15 @@ class Channel:
         except (BrokenPipeError, OSError) as error:
             raise EOFError("the other side is gone") from error
 
-    def receive(self, *, timeout_s: float | None = None, max_payload_bytes: int | None = None) -> tuple[Header, bytearray]:
+    def receive(
+        self, *, timeout_s: float | None = None, max_payload_bytes: int | None = None
+    ) -> tuple[Header, bytearray]:
         """Receive one message; the time limit covers all of it."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         header_bytes, payload_bytes = _PREFIX.unpack(self._read(_PREFIX.size, deadline))
-        if header_bytes > _MAX_HEADER_BYTES or (max_payload_bytes is not None and payload_bytes > max_payload_bytes):
+        if header_bytes > _MAX_HEADER_BYTES or (
+            max_payload_bytes is not None and payload_bytes > max_payload_bytes
+        ):
             raise EOFError("the other side sends more than it may")
         try:
             header = json.loads(self._read(header_bytes, deadline))

@@ -1,7 +1,8 @@
-"""Finished pages as one HTML file that stands alone: no script, nothing loaded, nothing of the document taken for markup.
+"""Finished pages as one HTML file that stands alone: no script, nothing loaded, nothing of the document taken
+for markup.
 
-It is rendered from each page's Markdown, which a reader without regions has too. Raw HTML in it is shown as text, pictures are not loaded
-and only links to the web are links.
+It is rendered from each page's Markdown, which a reader without regions has too. Raw HTML in it is shown as
+text, pictures are not loaded and only links to the web are links.
 """
 
 from collections.abc import Iterable

@@ -44,7 +44,12 @@ def document_record(results: Iterable[PageResult], *, source: str) -> dict[str, 
 
 def page_record(result: PageResult) -> dict[str, Any]:
     """One page as plain values; `region.runs` are places in the page's list of runs."""
-    size = {"width_px": result.width_px, "height_px": result.height_px, "width_pt": result.width_pt, "height_pt": result.height_pt}
+    size = {
+        "width_px": result.width_px,
+        "height_px": result.height_px,
+        "width_pt": result.width_pt,
+        "height_pt": result.height_pt,
+    }
     return {
         "page_number": result.page_number,
         "verdict": result.verdict.value,
@@ -86,7 +91,10 @@ def _region_record(region: Region, runs: tuple[Run, ...]) -> dict[str, Any]:
 
 
 def _cell_record(cell: tuple[Piece, ...]) -> dict[str, Any]:
-    return {"text": cell_text(cell), "runs": [piece.run_index for piece in cell if piece.run_index is not None]}
+    return {
+        "text": cell_text(cell),
+        "runs": [piece.run_index for piece in cell if piece.run_index is not None],
+    }
 
 
 def _run_record(run: Run) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A document opened for reading: its pages as images, one at a time.
 
-Limits are checked before work is done. All parsing happens in the renderer, a process of its own; this module sees sizes and pixels only,
-and knows nothing of PDF or image libraries, models or text.
+Limits are checked before work is done. All parsing happens in the renderer, a process of its own; this module
+sees sizes and pixels only, and knows nothing of PDF or image libraries, models or text.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,8 @@ class Document:
         self.notes: tuple[str, ...] = tuple(info["notes"])
 
     def pages(self) -> Iterator[PageImage | PageFailure]:
-        """Yield one item for every index of `page_indices`, drawn when it is asked for. Closing the iterator ends the renderer.
+        """Yield one item for every index of `page_indices`, drawn when it is asked for. Closing the iterator
+        ends the renderer.
 
         Ends early only when the document is closed meanwhile.
         """
@@ -49,7 +50,9 @@ class Document:
     def __enter__(self) -> "Document":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def _page(self, page_index: int) -> PageImage | PageFailure:
@@ -70,10 +73,14 @@ class Document:
         )
 
 
-def open_document(source: bytes | Path, config: LoaderConfig, *, password: str | None = None, pages: str | None = None) -> Document:
-    """Open a PDF or image, from its bytes or from a file. `pages` is a range such as `1-5,9,20-`; None means all.
+def open_document(
+    source: bytes | Path, config: LoaderConfig, *, password: str | None = None, pages: str | None = None
+) -> Document:
+    """Open a PDF or image, from its bytes or from a file. `pages` is a range such as `1-5,9,20-`; None means
+    all.
 
-    Raises the leaf of OCRError that says what is wrong and what to do. The password is kept in memory only, for a restart of the renderer.
+    Raises the leaf of OCRError that says what is wrong and what to do. The password is kept in memory only,
+    for a restart of the renderer.
     """
     head, num_bytes = _head_and_size(source)
     if num_bytes > config.max_file_bytes:
@@ -116,4 +123,6 @@ def _head_and_size(source: bytes | Path) -> tuple[bytes, int]:
             return file.read(HEAD_BYTES), source.stat().st_size
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise UnsupportedFileError(f"The file {source.name!r} cannot be read: {reason}. Check its name and permissions.") from error
+        raise UnsupportedFileError(
+            f"The file {source.name!r} cannot be read: {reason}. Check its name and permissions."
+        ) from error

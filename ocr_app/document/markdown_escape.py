@@ -1,7 +1,9 @@
-"""Text made safe for Markdown: what was on the paper comes back as the same text, never as markup, a link or HTML.
+"""Text made safe for Markdown: what was on the paper comes back as the same text, never as markup, a link or
+HTML.
 
-Escapes for CommonMark with GitHub's tables, and only where a renderer would otherwise see markup: `p < 0.05`, `[12]` and `snake_case`
-stay as they are. Works on a stream, one character behind its input, and knows nothing of regions or pages.
+Escapes for CommonMark with GitHub's tables, and only where a renderer would otherwise see markup: `p < 0.05`,
+`[12]` and `snake_case` stay as they are. Works on a stream, one character behind its input, and knows nothing
+of regions or pages.
 """
 
 import re
@@ -17,13 +19,16 @@ _LIST_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 class ProseEscaper:
-    """Escape running text as it arrives. White space is folded to one space or one line break, and dropped at both ends.
+    """Escape running text as it arrives. White space is folded to one space or one line break, and dropped at
+    both ends.
 
-    `preceding` is what already stands on the line; an empty one means that the text begins a block, where `#`, `-` or `1.` have a meaning.
-    `also` names further characters to escape wherever they stand.
+    `preceding` is what already stands on the line; an empty one means that the text begins a block, where
+    `#`, `-` or `1.` have a meaning. `also` names further characters to escape wherever they stand.
     """
 
-    def __init__(self, preceding: str = "", *, line_break: str = HARD_BREAK, also: str = "", is_heading: bool = False) -> None:
+    def __init__(
+        self, preceding: str = "", *, line_break: str = HARD_BREAK, also: str = "", is_heading: bool = False
+    ) -> None:
         self._line = preceding  # the end of the line so far, unescaped; empty at its beginning
         self._line_break = line_break
         self._always = _ALWAYS | set(also)
@@ -98,7 +103,9 @@ def escape(text: str, preceding: str = "", *, line_break: str = HARD_BREAK, also
 
 
 def _opens_block(char: str, following: str) -> bool:
-    """Whether a line that begins with these two characters could be a heading, quote, list, rule, task box or table."""
+    """Whether a line that begins with these two characters could be a heading, quote, list, rule, task box or
+    table.
+    """
     if char in _LINE_START:
         return True
     if char == "-":

@@ -1,4 +1,6 @@
-"""List items in Markdown: the marker printed on paper becomes a list marker, indented by depth. Knows nothing of pages."""
+"""List items in Markdown: the marker printed on paper becomes a list marker, indented by depth. Knows nothing
+of pages.
+"""
 
 import re
 from dataclasses import dataclass
@@ -20,7 +22,9 @@ class Marker:
 
 
 def read_marker(text: str, *, is_whole: bool) -> Marker | None:
-    """Split the marker from an item's text. None while the text is too short to tell, unless it is all there is."""
+    """Split the marker from an item's text. None while the text is too short to tell, unless it is all there
+    is.
+    """
     text = text.lstrip()
     if not is_whole and _UNDECIDED.fullmatch(text):
         return None
@@ -63,7 +67,9 @@ class ListIndent:
 
 
 def _delimiter(sibling: _Level | None, number: int | None) -> str:
-    """Renderers count on from a list's first number, so a number out of turn starts a new list: the other delimiter does that."""
+    """Renderers count on from a list's first number, so a number out of turn starts a new list: the other
+    delimiter does that.
+    """
     if number is None:
         return ""
     if sibling is None or sibling.number is None:

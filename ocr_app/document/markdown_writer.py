@@ -1,9 +1,10 @@
 """Markdown of typed regions, written while a page is still being read.
 
-The writer is told about regions, pieces, rows and cells as a reader makes them, and returns what is final now. `page_markdown` plays
-finished regions back through the same writer, so that the text streamed and the text exported cannot differ. Prose streams with a delay of
-one piece (its hyphen may still be dropped); a table and a code region come whole at their end, because the number of columns and the length
-of the fence depend on all of them. Knows nothing of models, files or documents.
+The writer is told about regions, pieces, rows and cells as a reader makes them, and returns what is final
+now. `page_markdown` plays finished regions back through the same writer, so that the text streamed and the
+text exported cannot differ. Prose streams with a delay of one piece (its hyphen may still be dropped); a
+table and a code region come whole at their end, because the number of columns and the length of the fence
+depend on all of them. Knows nothing of models, files or documents.
 """
 
 import re
@@ -29,7 +30,8 @@ class _TextStream(Protocol):
 
 
 class MarkdownWriter:
-    """Write one page. Each call returns the Markdown that became final by it; joined, the returns are `markdown`.
+    """Write one page. Each call returns the Markdown that became final by it; joined, the returns are
+    `markdown`.
 
     Regions called furniture are recorded, and written only when `furniture` is set.
     """
@@ -56,7 +58,9 @@ class MarkdownWriter:
         """The closed regions, furniture included."""
         return tuple(self._regions)
 
-    def start_region(self, kind: RegionKind, level: int = 0, *, is_continuation: bool = False, is_tight: bool = False) -> str:
+    def start_region(
+        self, kind: RegionKind, level: int = 0, *, is_continuation: bool = False, is_tight: bool = False
+    ) -> str:
         """Close the open region and open another."""
         text = self.finish()
         self._region = Region(kind, level=level, is_continuation=is_continuation, is_tight=is_tight)
@@ -77,7 +81,9 @@ class MarkdownWriter:
         return text
 
     def drop_hyphen(self) -> None:
-        """Remove the hyphen that ends the last piece: the word goes on in the next line. Without one nothing changes."""
+        """Remove the hyphen that ends the last piece: the word goes on in the next line. Without one nothing
+        changes.
+        """
         if self._held is not None and self._held.text.endswith(_HYPHENS):
             self._held = replace(self._held, text=self._held.text[:-1])
 
@@ -118,7 +124,9 @@ class MarkdownWriter:
     def _open_stream(self, region: Region) -> _TextStream | None:
         """How the text of a region is written as it comes; None for what is written at its end or not at all."""
         kind = region.kind
-        if kind in (RegionKind.TABLE, RegionKind.CODE) or (kind is RegionKind.FURNITURE and not self._writes_furniture):
+        if kind in (RegionKind.TABLE, RegionKind.CODE) or (
+            kind is RegionKind.FURNITURE and not self._writes_furniture
+        ):
             return None
         if kind is RegionKind.LIST_ITEM and not region.is_continuation:
             return ListText(self._indent, region.level)
@@ -154,7 +162,9 @@ class MarkdownWriter:
         return text
 
     def _gap_before(self) -> str:
-        """What parts the open region from the one written before it: items of one list stand on neighbouring lines."""
+        """What parts the open region from the one written before it: items of one list stand on neighbouring
+        lines.
+        """
         if self._last_written is None:
             return ""
         needs_blank_line = self._stream is None or self._stream.needs_blank_line
@@ -174,7 +184,13 @@ class _Prose:
     needs_blank_line = False
 
     def __init__(
-        self, prefix: str = "", suffix: str = "", *, line_break: str = HARD_BREAK, also: str = "", is_heading: bool = False
+        self,
+        prefix: str = "",
+        suffix: str = "",
+        *,
+        line_break: str = HARD_BREAK,
+        also: str = "",
+        is_heading: bool = False,
     ) -> None:
         self._escaper = ProseEscaper(prefix, line_break=line_break, also=also, is_heading=is_heading)
         self._prefix = prefix
@@ -214,7 +230,9 @@ def region_markdown(region: Region) -> str:
 
 
 def _replay(writer: MarkdownWriter, region: Region) -> None:
-    writer.start_region(region.kind, region.level, is_continuation=region.is_continuation, is_tight=region.is_tight)
+    writer.start_region(
+        region.kind, region.level, is_continuation=region.is_continuation, is_tight=region.is_tight
+    )
     for piece in region.pieces:
         writer.add_piece(piece)
     for row_index, row in enumerate(region.rows):

@@ -13,20 +13,29 @@ from ocr_app.document.json_output import document_json
 from ocr_app.document.markdown_writer import page_markdown, table_lines
 from ocr_app.types import PageResult, Piece, Region, RegionKind, cell_text
 
-__all__ = ["MarkdownJoiner", "PageSeparator", "document_html", "document_json", "document_markdown", "document_zip"]
+__all__ = [
+    "MarkdownJoiner",
+    "PageSeparator",
+    "document_html",
+    "document_json",
+    "document_markdown",
+    "document_zip",
+]
 
 PageSeparator = Literal["none", "rule", "comment"]
 
 _PARAGRAPH_BREAK = "\n\n"
-_RUNS_ON = frozenset({RegionKind.PARAGRAPH, RegionKind.LIST_ITEM})  # kinds whose text can go on over a page border
+_RUNS_ON = frozenset(
+    {RegionKind.PARAGRAPH, RegionKind.LIST_ITEM}
+)  # kinds whose text can go on over a page border
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the same pages give the same bytes
 
 
 class MarkdownJoiner:
     """Joins pages to one Markdown text as they are finished. The returns of `add`, joined, are the document.
 
-    A sentence or a table that runs over a page border is put together again, unless a rule stands between the pages; a header row printed
-    again at the top of the page is left out then. A page that was not read well
+    A sentence or a table that runs over a page border is put together again, unless a rule stands between the
+    pages; a header row printed again at the top of the page is left out then. A page that was not read well
     leaves a comment with its verdict, so that a gap in the text has its explanation where it is.
     """
 
@@ -48,18 +57,24 @@ class MarkdownJoiner:
             return "".join("\n" + row for row in rows)
         if not body and not comment:
             return ""
-        joint = None if self._separator == "rule" else _running_joint(before, result, furniture=self._furniture)
+        joint = (
+            None if self._separator == "rule" else _running_joint(before, result, furniture=self._furniture)
+        )
         comment_gap = _PARAGRAPH_BREAK if comment and body and joint is None else ""
         text = self._gap(joint) + comment + comment_gap + body
         self._is_empty = False
         return text
 
     def _running_rows(self, before: PageResult | None, result: PageResult) -> list[str] | None:
-        """What a page that goes on with a table adds: its rows, and the rest of the page behind them. None where no table goes on."""
+        """What a page that goes on with a table adds: its rows, and the rest of the page behind them. None
+        where no table goes on.
+        """
         if self._separator != "none" or not _is_next_good_page(before, result):
             return None
         last, shown = _visible(before, self._furniture)[-1:], _visible(result, self._furniture)
-        if not (last and shown and shown[0].is_continuation and last[0].kind is shown[0].kind is RegionKind.TABLE):
+        if not (
+            last and shown and shown[0].is_continuation and last[0].kind is shown[0].kind is RegionKind.TABLE
+        ):
             return None
         rows = list(shown[0].rows)
         if max(map(len, rows)) != max(map(len, last[0].rows)):
@@ -86,35 +101,53 @@ class MarkdownJoiner:
     def _comment(self, result: PageResult) -> str:
         if result.verdict.is_good and self._separator != "comment":
             return ""
-        parts = [f"page {result.page_number}", *([] if result.verdict.is_good else [result.verdict.value, result.reason or ""])]
+        parts = [
+            f"page {result.page_number}",
+            *([] if result.verdict.is_good else [result.verdict.value, result.reason or ""]),
+        ]
         text = ": ".join(filter(None, parts)).replace("--", "- -").replace(">", "")
         return f"<!-- {text} -->"
 
 
-def document_markdown(results: Iterable[PageResult], *, furniture: bool = False, separator: PageSeparator = "none") -> str:
+def document_markdown(
+    results: Iterable[PageResult], *, furniture: bool = False, separator: PageSeparator = "none"
+) -> str:
     """The document as Markdown. Between pages stands nothing, a rule, or a comment with the page number."""
     joiner = MarkdownJoiner(furniture=furniture, separator=separator)
     return "".join(map(joiner.add, results))
 
 
 def result_markdown(result: PageResult, *, furniture: bool = False) -> str:
-    """Markdown of one page. Running headers and page numbers can be written only where the reader told its regions."""
+    """Markdown of one page. Running headers and page numbers can be written only where the reader told its
+    regions.
+    """
     if furniture and result.regions:
         return page_markdown(result.regions, furniture=True)
     return result.markdown
 
 
-def document_zip(results: Iterable[PageResult], *, source: str, figures: Mapping[int, Sequence[bytes]] | None = None) -> bytes:
-    """A ZIP of the document as Markdown, HTML and JSON, of every page's Markdown, and of its pictures: JPEGs by page index."""
+def document_zip(
+    results: Iterable[PageResult], *, source: str, figures: Mapping[int, Sequence[bytes]] | None = None
+) -> bytes:
+    """A ZIP of the document as Markdown, HTML and JSON, of every page's Markdown, and of its pictures: JPEGs
+    by page index.
+    """
     results, figures = list(results), figures or {}
     files = {
         "document.md": document_markdown(results) + "\n",
         "document.html": document_html(results, title=source),
         "document.json": document_json(results, source=source),
     }
-    pictures = {_figure_name(index + 1, place): jpeg for index, jpegs in figures.items() for place, jpeg in enumerate(jpegs, start=1)}
+    pictures = {
+        _figure_name(index + 1, place): jpeg
+        for index, jpegs in figures.items()
+        for place, jpeg in enumerate(jpegs, start=1)
+    }
     for result in results:
-        names = [_figure_name(result.page_number, place) for place in range(1, 1 + len(figures.get(result.page_index, ())))]
+        names = [
+            _figure_name(result.page_number, place)
+            for place in range(1, 1 + len(figures.get(result.page_index, ())))
+        ]
         parts = [result.markdown, *(f"![](../{name})" for name in names)]
         files[f"pages/page-{result.page_number:04d}.md"] = "\n\n".join(filter(None, parts)) + "\n"
     buffer = io.BytesIO()
@@ -153,4 +186,8 @@ def _row_texts(row: Iterable[tuple[Piece, ...]]) -> tuple[str, ...]:
 
 
 def _visible(result: PageResult, furniture: bool) -> list[Region]:
-    return [region for region in result.regions if region.text and (furniture or region.kind is not RegionKind.FURNITURE)]
+    return [
+        region
+        for region in result.regions
+        if region.text and (furniture or region.kind is not RegionKind.FURNITURE)
+    ]

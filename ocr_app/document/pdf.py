@@ -10,7 +10,13 @@ import numpy as np
 import pymupdf
 
 from ocr_app.document.drawing import Drawing, Limits, fitting_scale
-from ocr_app.errors import DamagedFileError, NoPagesError, PageRenderError, PasswordRequiredError, WrongPasswordError
+from ocr_app.errors import (
+    DamagedFileError,
+    NoPagesError,
+    PageRenderError,
+    PasswordRequiredError,
+    WrongPasswordError,
+)
 
 _MAX_TREE_DEPTH = 64
 _LOSS = re.compile(r"error|cannot|truncated|premature", re.IGNORECASE)
@@ -30,14 +36,20 @@ class PdfSource:
         self.is_repaired = bool(self._document.is_repaired)
         if self.page_count < 1:
             raise DamagedFileError(_DAMAGED) if self.is_repaired else NoPagesError(_NO_PAGES)
-        self.notes = (f"The file was damaged and has been repaired: {self.page_count} page(s) were found.",) if self.is_repaired else ()
+        self.notes = (
+            (f"The file was damaged and has been repaired: {self.page_count} page(s) were found.",)
+            if self.is_repaired
+            else ()
+        )
 
     def draw(self, page_index: int) -> Drawing:
         try:
             page = self._document.load_page(page_index)
         except MemoryError:
             raise
-        except Exception as error:  # MuPDF raises some forty classes; all mean that this page is not to be had
+        except (
+            Exception
+        ) as error:  # MuPDF raises some forty classes; all mean that this page is not to be had
             raise PageRenderError("the page cannot be found in the damaged file") from error
         if _has_zero_size(self._document, page.xref):
             raise PageRenderError("the page has no size (its MediaBox has no width or height)")
@@ -58,8 +70,14 @@ class PdfSource:
 
 def _open(source: bytes | str) -> Any:
     try:
-        document = pymupdf.open(source, filetype="pdf") if isinstance(source, str) else pymupdf.open(stream=source, filetype="pdf")
-        if document.is_pdf and document.page_count >= 0:  # counting reads the page tree: a broken one shows now
+        document = (
+            pymupdf.open(source, filetype="pdf")
+            if isinstance(source, str)
+            else pymupdf.open(stream=source, filetype="pdf")
+        )
+        if (
+            document.is_pdf and document.page_count >= 0
+        ):  # counting reads the page tree: a broken one shows now
             return document
     except MemoryError:
         raise
@@ -81,11 +99,15 @@ def _unlock(document: Any, password: str | None) -> None:
     if not password:
         raise PasswordRequiredError("The PDF is encrypted. Give its password; it is held in memory only.")
     if not document.authenticate(password):
-        raise WrongPasswordError("The PDF is encrypted and this password does not open it. Try again; upper and lower case differ.")
+        raise WrongPasswordError(
+            "The PDF is encrypted and this password does not open it. Try again; upper and lower case differ."
+        )
 
 
 def _has_zero_size(document: Any, xref: int) -> bool:
-    """Whether the file gives the page no area. MuPDF would draw an empty Letter page instead and nobody would know."""
+    """Whether the file gives the page no area. MuPDF would draw an empty Letter page instead and nobody would
+    know.
+    """
     for _ in range(_MAX_TREE_DEPTH):
         kind, value = document.xref_get_key(xref, "MediaBox")
         if kind == "array":
@@ -105,7 +127,9 @@ def _is_empty_box(text: str) -> bool:
 
 
 def _tells_of_loss(warnings: str) -> bool:
-    """MuPDF leaves out what it cannot decode and draws on, to an empty page if need be; only its warnings tell."""
+    """MuPDF leaves out what it cannot decode and draws on, to an empty page if need be; only its warnings
+    tell.
+    """
     return _LOSS.search(warnings) is not None
 
 

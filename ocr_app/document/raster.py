@@ -1,6 +1,7 @@
 """Pages of an image file, decoded by Pillow. Runs in the renderer only: it parses bytes that may be hostile.
 
-A TIFF has a page for every frame; of an animation only the first frame is a page. Images keep their own resolution up to the pixel limit.
+A TIFF has a page for every frame; of an animation only the first frame is a page. Images keep their own
+resolution up to the pixel limit.
 """
 
 import io
@@ -33,7 +34,11 @@ class RasterSource:
         self._image = _open(source, kind)
         num_frames = getattr(self._image, "n_frames", 1)
         self.page_count = num_frames if kind is FileKind.TIFF else 1
-        self.notes = () if self.page_count == num_frames else (f"Only the first of {num_frames} pictures in the file is read.",)
+        self.notes = (
+            ()
+            if self.page_count == num_frames
+            else (f"Only the first of {num_frames} pictures in the file is read.",)
+        )
         self._check_size(TooLargeError)
 
     def draw(self, page_index: int) -> Drawing:
@@ -50,13 +55,25 @@ class RasterSource:
         width_now = pixels.shape[0] if rotation in (90, 270) else pixels.shape[1]
         reduced_dpi = dpi * width_now / stored_width
         if reduced_dpi < dpi * 0.999:
-            notes += (f"The image is large: reduced from {dpi:.3g} to {reduced_dpi:.3g} dpi to stay within the pixel limit.",)
+            notes += (
+                f"The image is large: reduced from {dpi:.3g} to {reduced_dpi:.3g} dpi to stay within the pixel limit.",
+            )
         height_px, width_px = pixels.shape[:2]
-        return Drawing(pixels, reduced_dpi, rotation, notes, width_px / reduced_dpi * 72, height_px / reduced_dpi * 72, is_partial=was_cut)
+        return Drawing(
+            pixels,
+            reduced_dpi,
+            rotation,
+            notes,
+            width_px / reduced_dpi * 72,
+            height_px / reduced_dpi * 72,
+            is_partial=was_cut,
+        )
 
     def _check_size(self, error_class: type[TooLargeError] | type[PageRenderError]) -> None:
         width, height = self._image.size
-        max_pixels = self._limits.memory_bytes // _BYTES_PER_PIXEL.get(self._image.mode, _MOST_BYTES_PER_PIXEL)
+        max_pixels = self._limits.memory_bytes // _BYTES_PER_PIXEL.get(
+            self._image.mode, _MOST_BYTES_PER_PIXEL
+        )
         if width * height > max_pixels:
             raise error_class(
                 f"The image is {width} x {height} pixels ({width * height / 1e6:.0f} megapixels); "
@@ -64,7 +81,9 @@ class RasterSource:
             )
 
     def _decode(self) -> tuple[Image.Image, bool]:
-        """Decode the current frame, as a smaller one where JPEG allows it. Returns it and whether its end is missing."""
+        """Decode the current frame, as a smaller one where JPEG allows it. Returns it and whether its end is
+        missing.
+        """
         image = self._image
         if image.format == "JPEG":
             fit = fitting_scale(*image.size, self._limits.max_pixels)
@@ -107,7 +126,9 @@ def _resolution(image: Image.Image) -> tuple[float, tuple[str, ...]]:
 
 
 def _upright_rgb(image: Image.Image, max_pixels: int) -> tuple[np.ndarray, int]:
-    """Reduced to the pixel limit, as RGB over white, turned upright. Returns pixels and the clockwise rotation applied."""
+    """Reduced to the pixel limit, as RGB over white, turned upright. Returns pixels and the clockwise
+    rotation applied.
+    """
     orientation = image.getexif().get(_ORIENTATION_TAG, 1)
     image = _reduced(_eight_bit(image), max_pixels)
     image = _over_white(image)

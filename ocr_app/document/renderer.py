@@ -1,7 +1,8 @@
 """The renderer: a process of its own that opens one document and draws its pages on request.
 
-Everything that parses a user's bytes runs here, under limits of memory, time and file writing. It reads an order and then requests from
-standard input and answers on standard output (see frames). It ends when the app closes the pipe, and so never outlives it.
+Everything that parses a user's bytes runs here, under limits of memory, time and file writing. It reads an
+order and then requests from standard input and answers on standard output (see frames). It ends when the app
+closes the pipe, and so never outlives it.
 """
 
 import os
@@ -41,12 +42,19 @@ def _open(order: Header, document_bytes: bytes, channel: Channel) -> PageSource 
     """Open the document and tell about it, or tell the error."""
     limits = Limits(order["dpi"], order["max_pixels"], order["memory_bytes"])
     try:
-        source = _open_source(FileKind(order["kind"]), order["path"] or document_bytes, limits, order["password"])
+        source = _open_source(
+            FileKind(order["kind"]), order["path"] or document_bytes, limits, order["password"]
+        )
     except OCRError as error:
         channel.send({"error": type(error).__name__, "message": str(error)})
         return None
     except MemoryError:
-        channel.send({"error": "TooLargeError", "message": f"Opening the file needs more memory than allowed. {_MORE_MEMORY}"})
+        channel.send(
+            {
+                "error": "TooLargeError",
+                "message": f"Opening the file needs more memory than allowed. {_MORE_MEMORY}",
+            }
+        )
         return None
     channel.send({"page_count": source.page_count, "is_repaired": source.is_repaired, "notes": source.notes})
     return source
@@ -91,13 +99,17 @@ def _serve(source: PageSource, channel: Channel, alarm_s: float) -> None:
 
 
 def _answer(source: PageSource, page_index: int) -> tuple[Header, Any, bool]:
-    """Header and pixels of a page, or the reason why there are none; and whether this process can be trusted with another page."""
+    """Header and pixels of a page, or the reason why there are none; and whether this process can be trusted
+    with another page.
+    """
     try:
         drawing = source.draw(page_index)
         return _description(drawing), drawing.pixels, True
     except PageRenderError as error:
         return {"failure": str(error)}, b"", True
-    except Exception as error:  # the per-page loop: any failure of a library is this page's failure, told to the person
+    except (
+        Exception
+    ) as error:  # the per-page loop: any failure of a library is this page's failure, told to the person
         return {"failure": _reason(error), "is_last": True}, b"", False
 
 
@@ -106,14 +118,23 @@ def _description(drawing: Drawing) -> Header:
 
     is_empty = is_blank(drawing.pixels, drawing.dpi)
     if is_empty and drawing.is_partial:
-        raise PageRenderError(f"what is on the page is damaged, or drawing it needs more memory than allowed. {_MORE_MEMORY}")
+        raise PageRenderError(
+            f"what is on the page is damaged, or drawing it needs more memory than allowed. {_MORE_MEMORY}"
+        )
     notes = drawing.notes
     if drawing.is_partial:
-        notes += ("A part of the page may be missing: it is damaged, or drawing it needs more memory than allowed.",)
+        notes += (
+            "A part of the page may be missing: it is damaged, or drawing it needs more memory than allowed.",
+        )
     if is_empty and is_dark(drawing.pixels):
         notes += ("The page is a single dark surface without text.",)
     height_px, width_px = drawing.pixels.shape[:2]
-    sizes = {"height_px": height_px, "width_px": width_px, "width_pt": drawing.width_pt, "height_pt": drawing.height_pt}
+    sizes = {
+        "height_px": height_px,
+        "width_px": width_px,
+        "width_pt": drawing.width_pt,
+        "height_pt": drawing.height_pt,
+    }
     return sizes | {"dpi": drawing.dpi, "rotation": drawing.rotation, "is_blank": is_empty, "notes": notes}
 
 

@@ -1,6 +1,8 @@
-"""The app's side of the renderer: starts the process, asks for pages within a time limit, and ends it. Parses no document.
+"""The app's side of the renderer: starts the process, asks for pages within a time limit, and ends it. Parses
+no document.
 
-A fresh interpreter is started, not a fork and not multiprocessing's spawn, which would import the app's own main module in the child.
+A fresh interpreter is started, not a fork and not multiprocessing's spawn, which would import the app's own
+main module in the child.
 """
 
 import os
@@ -20,7 +22,9 @@ _START_TIMEOUT_S = 60.0  # interpreter and libraries on a busy machine
 _ALARM_SLACK_S = 5.0  # the child's own clock strikes after ours
 _GRACE_S = 0.2
 _ERRORS: dict[str, type[OCRError]] = {
-    name: value for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, OCRError)
+    name: value
+    for name, value in vars(errors).items()
+    if isinstance(value, type) and issubclass(value, OCRError)
 }
 
 
@@ -29,9 +33,13 @@ class RendererClosedError(Exception):
 
 
 class RendererProcess:
-    """One renderer for one document, started again when it was lost. `close` may be called from any thread, also in mid-page."""
+    """One renderer for one document, started again when it was lost. `close` may be called from any thread,
+    also in mid-page.
+    """
 
-    def __init__(self, order: Header, document_bytes: bytes, page_timeout_s: float, max_payload_bytes: int) -> None:
+    def __init__(
+        self, order: Header, document_bytes: bytes, page_timeout_s: float, max_payload_bytes: int
+    ) -> None:
         self._order = order | {"alarm_s": page_timeout_s + _ALARM_SLACK_S}
         self._document_bytes = document_bytes
         self._page_timeout_s = page_timeout_s
@@ -42,20 +50,26 @@ class RendererProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Header:
-        """Start the process and open the document in it. Returns what the renderer tells about it; raises the OCRError it reports."""
+        """Start the process and open the document in it. Returns what the renderer tells about it; raises the
+        OCRError it reports.
+        """
         timeout_s = _START_TIMEOUT_S + self._page_timeout_s
         with self._in_use:
             try:
                 header, _ = self._ask(self._launch(), self._order, self._document_bytes, timeout_s)
             except (EOFError, TimeoutError) as error:
-                raise DamagedFileError(f"The file cannot be opened: the renderer {self._end_of(error, timeout_s)}.") from error
+                raise DamagedFileError(
+                    f"The file cannot be opened: the renderer {self._end_of(error, timeout_s)}."
+                ) from error
             if "error" in header:
                 self._discard()
                 raise _ERRORS.get(header["error"], DamagedFileError)(header["message"])
             return header
 
     def draw(self, page_index: int) -> tuple[Header, bytearray]:
-        """Header and RGB bytes of a page. Raises PageRenderError with the reason; a lost process is started again for the next page."""
+        """Header and RGB bytes of a page. Raises PageRenderError with the reason; a lost process is started
+        again for the next page.
+        """
         with self._in_use:
             process = self._process or self._restart()
             try:
@@ -104,13 +118,17 @@ class RendererProcess:
         assert self._process is not None
         return self._process
 
-    def _ask(self, process: "subprocess.Popen[bytes]", request: Header, data: bytes, timeout_s: float) -> tuple[Header, bytearray]:
+    def _ask(
+        self, process: "subprocess.Popen[bytes]", request: Header, data: bytes, timeout_s: float
+    ) -> tuple[Header, bytearray]:
         channel = Channel(process.stdout.fileno(), process.stdin.fileno())
         channel.send(request, data)
         return channel.receive(timeout_s=timeout_s, max_payload_bytes=self._max_payload_bytes)
 
     def _end_of(self, error: EOFError | TimeoutError, timeout_s: float) -> str:
-        """Discard the lost process and tell how it was lost. Raises RendererClosedError when that was our own doing."""
+        """Discard the lost process and tell how it was lost. Raises RendererClosedError when that was our own
+        doing.
+        """
         if isinstance(error, TimeoutError):
             self._discard()
             return f"took longer than {timeout_s:g} s and was stopped"
@@ -120,7 +138,9 @@ class RendererProcess:
         return f"ended unexpectedly ({signal.Signals(-code).name if code is not None and code < 0 else f'exit code {code}'})"
 
     def _discard(self) -> int | None:
-        """Kill and reap the process and close its pipes. Returns its exit status, one of its own where it had already ended."""
+        """Kill and reap the process and close its pipes. Returns its exit status, one of its own where it had
+        already ended.
+        """
         with self._guard:
             process, self._process = self._process, None
         if process is None:
@@ -134,7 +154,9 @@ class RendererProcess:
 
 
 def _environment() -> dict[str, str]:
-    """One thread for numpy's libraries: their stacks would count against the memory limit. The package is found as it was found here."""
+    """One thread for numpy's libraries: their stacks would count against the memory limit. The package is
+    found as it was found here.
+    """
     package_root = str(Path(ocr_app.__file__).parent.parent)
     inherited = os.environ.get("PYTHONPATH")
     path = package_root if not inherited else os.pathsep.join((package_root, inherited))

@@ -41,7 +41,9 @@ _LOOKALIKES = (
 def sniff(head: bytes) -> FileKind:
     """Tell the kind from the first HEAD_BYTES. Raises EmptyFileError or UnsupportedFileError."""
     if not head:
-        raise EmptyFileError("The file is empty (0 bytes). Upload it again, or check the program that made it.")
+        raise EmptyFileError(
+            "The file is empty (0 bytes). Upload it again, or check the program that made it."
+        )
     for magic, kind in _MAGIC:
         if head.startswith(magic):
             return kind

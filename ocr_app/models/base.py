@@ -1,6 +1,7 @@
 """The seam every model stands behind, and the registry of names.
 
-A reader is opened once per document. `prepare` may run ahead of `read` in another thread, by a bounded number of pages.
+A reader is opened once per document. `prepare` may run ahead of `read` in another thread, by a bounded number
+of pages.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,8 +30,12 @@ class ReaderSession(Protocol):
         """Encode one page image. Called from one thread at a time, ahead of `read`."""
         ...
 
-    def read(self, page: PreparedPage, should_stop: Callable[[], bool]) -> Iterator[TextDelta | KVSample | PageReading]:
-        """Yield text as it is written, KV readings in between, and one PageReading last. `should_stop` is asked every decode step."""
+    def read(
+        self, page: PreparedPage, should_stop: Callable[[], bool]
+    ) -> Iterator[TextDelta | KVSample | PageReading]:
+        """Yield text as it is written, KV readings in between, and one PageReading last. `should_stop` is
+        asked every decode step.
+        """
         ...
 
     def close(self) -> None: ...
@@ -49,6 +54,8 @@ def open_reader(config: AppConfig) -> ReaderSession:
     """Open the reader that `config.reader.model` names. Raises ConfigError for an unknown name."""
     target = READERS.get(config.reader.model)
     if target is None:
-        raise ConfigError(f"model is {config.reader.model!r}; it must be one of {', '.join(sorted(READERS))}.")
+        raise ConfigError(
+            f"model is {config.reader.model!r}; it must be one of {', '.join(sorted(READERS))}."
+        )
     module_name, function_name = target.split(":")
     return getattr(import_module(module_name), function_name)(config)

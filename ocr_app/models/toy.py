@@ -1,7 +1,9 @@
-"""A small decoder with random weights, of any shape: what the engine's tests and benches run. It reads nothing.
+"""A small decoder with random weights, of any shape: what the engine's tests and benches run. It reads
+nothing.
 
-Positions are (page, place) for reference tokens and (page of the state, output index) for output tokens, rotated on two axes, or one axis
-over everything for a causal model. Token ids index one embedding table; a page is a tensor of token ids.
+Positions are (page, place) for reference tokens and (page of the state, output index) for output tokens,
+rotated on two axes, or one axis over everything for a causal model. Token ids index one embedding table; a
+page is a tensor of token ids.
 """
 
 from dataclasses import dataclass
@@ -54,28 +56,39 @@ class ToyModel:
         self.embedding = weights(vocabulary, width) * width**0.5
         query_width, kv_width = spec.num_query_heads * spec.head_dim, spec.num_kv_heads * spec.head_dim
         layers = range(spec.num_layers)
-        self.qkv = [weights(query_width + 2 * kv_width, width) * 2 for _ in layers]  # twice the usual: attention that prefers something
+        self.qkv = [
+            weights(query_width + 2 * kv_width, width) * 2 for _ in layers
+        ]  # twice the usual: attention that prefers something
         self.out = [weights(width, query_width) for _ in layers]
         self.up = [weights(2 * width, width) for _ in layers]
         self.down = [weights(width, 2 * width) for _ in layers]
-        self.router_heads = weights(spec.num_layers, spec.head_dim) * spec.head_dim**0.5 if has_router else None
+        self.router_heads = (
+            weights(spec.num_layers, spec.head_dim) * spec.head_dim**0.5 if has_router else None
+        )
         self._splits = [query_width, kv_width, kv_width]
         self._axes, self._rates = (table.to(device) for table in _rotary_table(spec.head_dim // 2))
 
     def embed_reference(self, state: ToyState, page: Tensor) -> tuple[Tensor, Tensor]:
-        places = torch.arange(len(page), device=page.device) + (state.num_reference_tokens if self.reference_is_causal else 0)
+        places = torch.arange(len(page), device=page.device) + (
+            state.num_reference_tokens if self.reference_is_causal else 0
+        )
         state.num_reference_tokens += len(page)
         return self.embedding[page].unsqueeze(0), self._positions(state.page_index, places).unsqueeze(0)
 
     def embed_output(self, states: list[ToyState], tokens: Tensor) -> tuple[Tensor, Tensor]:
         positions = [
-            self._positions(state.page_index, torch.arange(tokens.shape[1], device=tokens.device) + self._start(state)) for state in states
+            self._positions(
+                state.page_index, torch.arange(tokens.shape[1], device=tokens.device) + self._start(state)
+            )
+            for state in states
         ]
         return self.embedding[tokens], torch.stack(positions)
 
     def project(self, layer: int, hidden: Tensor, positions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         parts = (_normalised(hidden) @ self.qkv[layer].T).split(self._splits, dim=-1)
-        queries, keys, values = (part.unflatten(-1, (-1, self.kv_spec.head_dim)).transpose(1, 2) for part in parts)
+        queries, keys, values = (
+            part.unflatten(-1, (-1, self.kv_spec.head_dim)).transpose(1, 2) for part in parts
+        )
         return self._rotated(queries, positions), self._rotated(keys, positions), values
 
     def finish_layer(self, layer: int, hidden: Tensor, attended: Tensor) -> Tensor:
@@ -100,7 +113,14 @@ class ToyModel:
         return torch.stack([page, places], dim=-1)
 
 
-def toy_spec(*, layers: int = 2, heads: int = 4, kv_heads: int = 2, head_dim: int = 16, dtype: torch.dtype = torch.float32) -> KVSpec:
+def toy_spec(
+    *,
+    layers: int = 2,
+    heads: int = 4,
+    kv_heads: int = 2,
+    head_dim: int = 16,
+    dtype: torch.dtype = torch.float32,
+) -> KVSpec:
     """A shape small enough for thousands of steps in a second."""
     return KVSpec(layers, heads, kv_heads, head_dim, dtype)
 

@@ -1,7 +1,8 @@
 """One document from file to events: open, prepare ahead, read in order, one record for every page asked for.
 
-`parse_document` is the only way pages get read: screen, HTTP, command line and benches consume the same events. It knows no jobs, no
-network and no model, and owns one thread, which draws and prepares pages at most `NUM_PAGES_AHEAD` ahead of the page being read.
+`parse_document` is the only way pages get read: screen, HTTP, command line and benches consume the same
+events. It knows no jobs, no network and no model, and owns one thread, which draws and prepares pages at most
+`NUM_PAGES_AHEAD` ahead of the page being read.
 """
 
 import time
@@ -33,14 +34,21 @@ def parse_document(
     should_stop: Callable[[], bool] = never,
     clock: Clock = time.perf_counter,
 ) -> Iterator[Event]:
-    """Read a document and yield its events, DocumentFinished last. Closing the generator cancels the work and frees its memory.
+    """Read a document and yield its events, DocumentFinished last. Closing the generator cancels the work and
+    frees its memory.
 
-    Raises OCRError before the first event when the file cannot be opened or the model is missing; after that, what goes wrong with a
-    page is in the record of that page. When `should_stop` turns true, the pages not finished get the verdict `cancelled`.
+    Raises OCRError before the first event when the file cannot be opened or the model is missing; after that,
+    what goes wrong with a page is in the record of that page. When `should_stop` turns true, the pages not
+    finished get the verdict `cancelled`.
     """
     started_s = clock()
-    with open_document(source, config.loader, password=password, pages=pages) as document, closing(open_reader(config)) as session:
-        yield from read_pages(document, session, config, should_stop=should_stop, clock=clock, started_s=started_s)
+    with (
+        open_document(source, config.loader, password=password, pages=pages) as document,
+        closing(open_reader(config)) as session,
+    ):
+        yield from read_pages(
+            document, session, config, should_stop=should_stop, clock=clock, started_s=started_s
+        )
 
 
 def read_pages(
@@ -52,12 +60,16 @@ def read_pages(
     clock: Clock = time.perf_counter,
     started_s: float | None = None,
 ) -> Iterator[Event]:
-    """The events of an open document, which is closed at the end, read by an open reader. Times count from `started_s` on the clock."""
+    """The events of an open document, which is closed at the end, read by an open reader. Times count from
+    `started_s` on the clock.
+    """
     started_s = clock() if started_s is None else started_s
     feed = PageFeed(document, session, clock)
     probe = MemoryProbe()
     try:
-        yield from Run(feed, document, session, probe, config.reader.page_timeout_s, should_stop, clock, started_s).events()
+        yield from Run(
+            feed, document, session, probe, config.reader.page_timeout_s, should_stop, clock, started_s
+        ).events()
     finally:
         feed.close()
         probe.close()

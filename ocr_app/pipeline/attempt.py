@@ -10,12 +10,21 @@ STOP_GRACE_S = 0.5  # what a reader told to stop has left to hand over its regio
 
 
 class PageAttempt:
-    """The reading of one page: what was written, how long the reader worked, and why it ended early, if it did.
+    """The reading of one page: what was written, how long the reader worked, and why it ended early, if it
+    did.
 
-    Only time spent inside the reader counts, so that a slow consumer of the events does not make a page time out.
+    Only time spent inside the reader counts, so that a slow consumer of the events does not make a page time
+    out.
     """
 
-    def __init__(self, session: ReaderSession, page: PreparedPage, is_stopping: Callable[[], bool], timeout_s: float, clock: Clock) -> None:
+    def __init__(
+        self,
+        session: ReaderSession,
+        page: PreparedPage,
+        is_stopping: Callable[[], bool],
+        timeout_s: float,
+        clock: Clock,
+    ) -> None:
         self.written: list[str] = []
         self.reading: PageReading | None = None
         self.error: Exception | None = None
@@ -69,13 +78,17 @@ class PageAttempt:
         return self.reading.verdict, self.reading.reason
 
     def _opened(self) -> Generator[TextDelta | KVSample | PageReading, None, None]:
-        """The reader's items. Whatever it raises, when called, when asked or when closed, belongs to this page and ends here."""
+        """The reader's items. Whatever it raises, when called, when asked or when closed, belongs to this
+        page and ends here.
+        """
         try:
             yield from self._session.read(self._page, self.should_stop)
         except Exception as error:
             self.error = error
 
-    def _next(self, stream: Iterator[TextDelta | KVSample | PageReading]) -> TextDelta | KVSample | PageReading | None:
+    def _next(
+        self, stream: Iterator[TextDelta | KVSample | PageReading]
+    ) -> TextDelta | KVSample | PageReading | None:
         self._called_s = self._clock()
         try:
             return next(stream, None)

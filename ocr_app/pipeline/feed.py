@@ -1,6 +1,7 @@
 """Pages drawn and prepared in a thread of their own, in order, a bounded number ahead of the page being read.
 
-It knows the document and the reader's `prepare`, not what is read or who waits. Failures travel in the same queue as pages.
+It knows the document and the reader's `prepare`, not what is read or who waits. Failures travel in the same
+queue as pages.
 """
 
 import logging
@@ -17,7 +18,8 @@ from ocr_app.types import PageFailure, PageImage, Verdict
 logger = logging.getLogger(__name__)
 
 NUM_PAGES_AHEAD = 2  # prepared and waiting, beside the page being read
-CLOSE_WAIT_S = 0.8  # how long closing waits for the thread; a page being encoded cannot be interrupted and ends by itself
+# how long closing waits for the thread; a page being encoded cannot be interrupted and ends by itself
+CLOSE_WAIT_S = 0.8
 
 Clock = Callable[[], float]
 
@@ -37,7 +39,9 @@ class Document(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FedPage:
-    """A page as the feed hands it over: prepared, or blank (no `page`, no `verdict`), or failed (`verdict` and `reason`)."""
+    """A page as the feed hands it over: prepared, or blank (no `page`, no `verdict`), or failed (`verdict`
+    and `reason`).
+    """
 
     image: PageImage | None = None
     page: PreparedPage | None = None
@@ -47,7 +51,9 @@ class FedPage:
 
 
 class PageFeed:
-    """Draws and prepares pages in a thread of its own, in order, a bounded number ahead. Failures travel in the same queue."""
+    """Draws and prepares pages in a thread of its own, in order, a bounded number ahead. Failures travel in
+    the same queue.
+    """
 
     def __init__(self, document: Document, session: ReaderSession, clock: Clock) -> None:
         self._document = document
@@ -67,7 +73,10 @@ class PageFeed:
         except queue.Empty:
             if self._thread.is_alive() or not self._ready.empty():
                 return None
-            return FedPage(verdict=Verdict.FAILED, reason="Pages could not be drawn any further; the log has the details.")
+            return FedPage(
+                verdict=Verdict.FAILED,
+                reason="Pages could not be drawn any further; the log has the details.",
+            )
         self._room.release()
         return page
 
@@ -96,8 +105,12 @@ class PageFeed:
         try:
             item = next(pages, None)
             if item is None:
-                return FedPage(verdict=Verdict.FAILED, reason="The document ended before this page could be drawn.")
-            assert item.page_index == page_index, f"page {page_index} was asked for, page {item.page_index} came"
+                return FedPage(
+                    verdict=Verdict.FAILED, reason="The document ended before this page could be drawn."
+                )
+            assert item.page_index == page_index, (
+                f"page {page_index} was asked for, page {item.page_index} came"
+            )
             if isinstance(item, PageFailure):
                 return FedPage(verdict=item.verdict, reason=item.reason)
             image = item
@@ -119,8 +132,14 @@ class PageFeed:
 
 
 def failure_reason(error: Exception) -> str:
-    """What a person may read about an error: our own messages are written for that, any other may hold a path."""
-    return str(error) if isinstance(error, OCRError) else f"An unexpected error ({type(error).__name__}); the log has the details."
+    """What a person may read about an error: our own messages are written for that, any other may hold a
+    path.
+    """
+    return (
+        str(error)
+        if isinstance(error, OCRError)
+        else f"An unexpected error ({type(error).__name__}); the log has the details."
+    )
 
 
 def close_iterator(iterator: Iterator[Any]) -> None:

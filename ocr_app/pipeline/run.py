@@ -81,7 +81,9 @@ class Run:
         if fed is None:
             return PageResult(page_index, Verdict.CANCELLED, reason="Stopped before this page was read.")
         if fed.image is not None and fed.verdict is None:
-            yield PageStarted(page_index, fed.image, fed.page.runs if fed.page else (), getattr(fed.page, "figures", ()))
+            yield PageStarted(
+                page_index, fed.image, fed.page.runs if fed.page else (), getattr(fed.page, "figures", ())
+            )
         if fed.page is not None:
             return (yield from self._read(page_index, fed))
         return PageResult(page_index, fed.verdict or Verdict.BLANK, reason=fed.reason, **_paper(fed.image))
@@ -96,7 +98,9 @@ class Run:
         return None
 
     def _read(self, page_index: int, fed: FedPage) -> Generator[Event, None, PageResult]:
-        self._num_reuse_hits += getattr(fed.page, "num_reuse_hits", 0)  # only a page seen by the visual encoder counts reuse
+        self._num_reuse_hits += getattr(
+            fed.page, "num_reuse_hits", 0
+        )  # only a page seen by the visual encoder counts reuse
         self._num_reuse_lookups += getattr(fed.page, "num_reuse_lookups", 0)
         attempt = PageAttempt(self._session, fed.page, self._is_stopping, self._page_timeout_s, self._clock)
         with closing(attempt.items()) as items:
@@ -173,12 +177,17 @@ def _outcome(verdicts: Counter[Verdict]) -> Outcome:
 
 
 def _page_result(page_index: int, fed: FedPage, attempt: PageAttempt) -> PageResult:
-    """The record of a page that was read, whole or in part: its Markdown is what was yielded, however it ended."""
+    """The record of a page that was read, whole or in part: its Markdown is what was yielded, however it
+    ended.
+    """
     reading = attempt.reading
     verdict, reason = attempt.verdict()
     markdown = "".join(attempt.written)
     if reading is not None and reading.markdown != markdown:
-        logger.error("page %d: the reader's Markdown is not what it wrote piece by piece; the pieces are kept", page_index + 1)
+        logger.error(
+            "page %d: the reader's Markdown is not what it wrote piece by piece; the pieces are kept",
+            page_index + 1,
+        )
     return PageResult(
         page_index,
         verdict,

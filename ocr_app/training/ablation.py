@@ -1,7 +1,8 @@
-"""What earlier pages are worth: wrong tokens by kind with references whole, by the learned router, and without.
+"""What earlier pages are worth: wrong tokens by kind with references whole, by the learned router, and
+without.
 
-`python -m ocr_app.training.ablation held_out.npz` ; the tokens before each are the true ones. The first page of a document has no
-earlier pages and is left out.
+`python -m ocr_app.training.ablation held_out.npz` ; the tokens before each are the true ones. The first page
+of a document has no earlier pages and is left out.
 """
 
 import argparse
@@ -29,7 +30,9 @@ def kind_of(token: int) -> str:
 
 
 @torch.no_grad()
-def count_wrong(model: PointerReader, documents: list[Document], references: str) -> tuple[Counter[str], Counter[str]]:
+def count_wrong(
+    model: PointerReader, documents: list[Document], references: str
+) -> tuple[Counter[str], Counter[str]]:
     """How many tokens of each kind there are behind the first page, and how many of them are wrong."""
     total: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
@@ -44,7 +47,9 @@ def count_wrong(model: PointerReader, documents: list[Document], references: str
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data", type=Path, help="a file made by training.prepare")
     parser.add_argument("--weights", default=ReaderConfig().weight_path)
     parser.add_argument("--threads", type=int, default=2)
@@ -57,8 +62,16 @@ def main(argv: list[str] | None = None) -> int:
     total = counts["all"][0]
     print("| kind | tokens | " + " | ".join(REFERENCES) + " |\n| :--- |" + " ---: |" * (1 + len(REFERENCES)))
     for kind, number in total.most_common():
-        print(f"| {kind} | {number} | " + " | ".join(str(counts[references][1][kind]) for references in REFERENCES) + " |")
-    print(f"| together | {total.total()} | " + " | ".join(str(counts[references][1].total()) for references in REFERENCES) + " |")
+        print(
+            f"| {kind} | {number} | "
+            + " | ".join(str(counts[references][1][kind]) for references in REFERENCES)
+            + " |"
+        )
+    print(
+        f"| together | {total.total()} | "
+        + " | ".join(str(counts[references][1].total()) for references in REFERENCES)
+        + " |"
+    )
     return 0
 
 

@@ -1,4 +1,6 @@
-"""Batches from page samples: documents of a few pages, padded; pages may stand far apart, as retained pages do in a long document."""
+"""Batches from page samples: documents of a few pages, padded; pages may stand far apart, as retained pages
+do in a long document.
+"""
 
 import random
 from collections.abc import Sequence
@@ -18,11 +20,13 @@ Document = Sequence[PageSample]
 def collate(documents: Sequence[Document], rng: random.Random, *, misread_share: float = 0.0) -> Batch:
     """Pad documents of one page count each.
 
-    `misread_share` of the structure tokens are shown as others, with the targets as they were: when it reads, the reader sees its own
-    wrong choices, and has to find the way from there.
+    `misread_share` of the structure tokens are shown as others, with the targets as they were: when it reads,
+    the reader sees its own wrong choices, and has to find the way from there.
     """
     num_pages = len(documents[0])
-    assert all(len(document) == num_pages for document in documents), "documents of one batch have one page count"
+    assert all(len(document) == num_pages for document in documents), (
+        "documents of one batch have one page count"
+    )
     num_visual = max(len(page.positions) for document in documents for page in document)
     num_text = max(sum(len(page.tokens) for page in document) for document in documents)
     first = documents[0][0]
@@ -65,19 +69,25 @@ def _fill(row: int, document: Document, arrays: dict[str, np.ndarray], rng: rand
         arrays["legal"][row, start:end] = page.legal
         arrays["cursors"][row, start:end] = _cursors(tokens, positions, page_axis)
         is_pointer = tokens >= NUM_STRUCTURE_TOKENS
-        arrays["copied_at"][row, k, tokens[is_pointer] - NUM_STRUCTURE_TOKENS] = start + np.flatnonzero(is_pointer)
+        arrays["copied_at"][row, k, tokens[is_pointer] - NUM_STRUCTURE_TOKENS] = start + np.flatnonzero(
+            is_pointer
+        )
         start = end
         page_axis += 1.0 if rng.random() < 0.85 else rng.randint(2, 40)
 
 
 def _misread(inputs: np.ndarray, share: float, rng: np.random.Generator) -> None:
     """Change structure tokens in place to any that open something; the opening of a page is left."""
-    is_changed = (inputs < NUM_STRUCTURE_TOKENS) & (inputs > Structure.PAGE) & (rng.random(inputs.shape) < share)
+    is_changed = (
+        (inputs < NUM_STRUCTURE_TOKENS) & (inputs > Structure.PAGE) & (rng.random(inputs.shape) < share)
+    )
     inputs[is_changed] = rng.choice([*REGIONS, Structure.ROW, Structure.CELL], is_changed.sum())
 
 
 def _cursors(tokens: np.ndarray, positions: np.ndarray, page_axis: float) -> np.ndarray:
-    """(T, NUM_AXES): where the run lies that was copied last before each target; the input at that step has this position too."""
+    """(T, NUM_AXES): where the run lies that was copied last before each target; the input at that step has
+    this position too.
+    """
     start = np.array([page_axis, *START_CURSOR], np.float32)
     table = np.concatenate([start[None], positions])
     index = np.maximum(tokens - NUM_STRUCTURE_TOKENS + 1, 0)  # 0: no pointer

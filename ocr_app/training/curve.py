@@ -23,7 +23,10 @@ def draw_curve(log: Path, out: Path) -> None:
         draw.line([(MARGIN, y), (SIZE[0] - 20, y)], fill=(225, 225, 225))
         draw.text((8, y - 6), f"1e{power}", fill="black")
     for index, (name, colour) in enumerate(SERIES):
-        path = [(MARGIN + minute / last_minute * (SIZE[0] - MARGIN - 20), _y(values[index])) for minute, values in points]
+        path = [
+            (MARGIN + minute / last_minute * (SIZE[0] - MARGIN - 20), _y(values[index]))
+            for minute, values in points
+        ]
         if len(path) > 1:
             draw.line(path, fill=colour, width=2)
         draw.text((MARGIN + 10 + 150 * index, 8), name, fill=colour)

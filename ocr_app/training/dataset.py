@@ -52,7 +52,11 @@ def load_documents(path: Path) -> list[list[PageSample]]:
         runs = slice(run_end - stored["num_runs"][i], run_end)
         tokens = slice(token_end - stored["num_tokens"][i], token_end)
         positions = stored["positions"][runs].astype(np.float32)
-        pages.append(PageSample(features[runs], stored["geometry"][runs], positions, stored["tokens"][tokens], legal[tokens]))
+        pages.append(
+            PageSample(
+                features[runs], stored["geometry"][runs], positions, stored["tokens"][tokens], legal[tokens]
+            )
+        )
     ends = np.cumsum(stored["num_pages"])
     return [pages[end - count : end] for end, count in zip(ends, stored["num_pages"], strict=True)]
 
@@ -65,10 +69,19 @@ class BatchPlan:
     max_tokens: int = 12_000  # runs and output tokens of a step, padding included
 
 
-def plan_batches(documents: Sequence[Document], plan: BatchPlan, rng: random.Random) -> Iterator[list[Document]]:
-    """Endless: documents cut to 1 to 3 consecutive pages, grouped by page count and length so that little is padding."""
+def plan_batches(
+    documents: Sequence[Document], plan: BatchPlan, rng: random.Random
+) -> Iterator[list[Document]]:
+    """Endless: documents cut to 1 to 3 consecutive pages, grouped by page count and length so that little is
+    padding.
+    """
     while True:
-        stretches = [stretch for document in documents for stretch in _stretches(document, rng) if rng.random() < _share_drawn(stretch)]
+        stretches = [
+            stretch
+            for document in documents
+            for stretch in _stretches(document, rng)
+            if rng.random() < _share_drawn(stretch)
+        ]
         rng.shuffle(stretches)
         pools: dict[int, list[Document]] = {}
         for stretch in stretches:
@@ -79,7 +92,9 @@ def plan_batches(documents: Sequence[Document], plan: BatchPlan, rng: random.Ran
 
 
 def _share_drawn(stretch: Document) -> float:
-    """Stretches that are mostly table, and pages of nothing but paragraphs, are drawn less often: they are long, and alike."""
+    """Stretches that are mostly table, and pages of nothing but paragraphs, are drawn less often: they are
+    long, and alike.
+    """
     tokens = np.concatenate([page.tokens for page in stretch])
     if (tokens == Structure.CELL).sum() > 60 * len(stretch):
         return 0.4
@@ -101,7 +116,10 @@ def _group(pool: list[Document], plan: BatchPlan) -> Iterator[list[Document]]:
         batch: list[Document] = []
         for document in sorted(pool[start : start + chunk], key=_length):
             longest = _length(document)  # sorted, so the newest is the longest
-            if batch and ((len(batch) + 1) * longest > plan.max_tokens or (len(batch) + 1) * len(document) > plan.pages_per_step):
+            if batch and (
+                (len(batch) + 1) * longest > plan.max_tokens
+                or (len(batch) + 1) * len(document) > plan.pages_per_step
+            ):
                 yield batch
                 batch = []
             batch.append(document)

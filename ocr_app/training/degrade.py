@@ -1,4 +1,5 @@
-"""Make a clean page look scanned or copied: blur, noise, JPEG, contrast, show-through, few grey levels, a slight turn.
+"""Make a clean page look scanned or copied: blur, noise, JPEG, contrast, show-through, few grey levels, a
+slight turn.
 
 Knows only pixels. The turn comes back as a matrix, so that boxes can follow.
 """
@@ -30,7 +31,9 @@ AMOUNTS = {
 }
 
 
-def degrade(pixels: np.ndarray, rng: np.random.Generator, strength: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+def degrade(
+    pixels: np.ndarray, rng: np.random.Generator, strength: str | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """A worse copy of (H, W, 3) uint8 pixels, and the 2x3 matrix that takes old points (x, y, 1) to new ones.
 
     Without a strength one is drawn; "none" gives the same pixels back.
@@ -64,7 +67,9 @@ def _turn(pixels: np.ndarray, degrees: float) -> tuple[np.ndarray, np.ndarray]:
 
     height, width = pixels.shape[:2]
     matrix = cv2.getRotationMatrix2D((width / 2, height / 2), degrees, 1.0)
-    paper = tuple(float(value) for value in np.median(pixels.reshape(-1, 3)[:: max(pixels.size // 30_000, 1)], axis=0))
+    paper = tuple(
+        float(value) for value in np.median(pixels.reshape(-1, 3)[:: max(pixels.size // 30_000, 1)], axis=0)
+    )
     return cv2.warpAffine(pixels, matrix, (width, height), flags=cv2.INTER_LINEAR, borderValue=paper), matrix
 
 

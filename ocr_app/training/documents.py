@@ -1,4 +1,6 @@
-"""Write a training document: regions with texts, as its family of styles asks for. Knows nothing of the typesetter."""
+"""Write a training document: regions with texts, as its family of styles asks for. Knows nothing of the
+typesetter.
+"""
 
 from collections.abc import Callable, Iterator
 from random import Random
@@ -36,7 +38,9 @@ def write_document(style: Style, texts: TextSource, rng: Random, num_pages: floa
     while sum(map(_weight, regions)) < room:
         drawn = list(writer.draw())
         if regions and isinstance(regions[-1], Table) and isinstance(drawn[0], Table):
-            regions += writer.paragraphs()  # two tables without anything between them would be one to every reader
+            regions += (
+                writer.paragraphs()
+            )  # two tables without anything between them would be one to every reader
         regions += drawn
     return tuple(regions)
 
@@ -119,7 +123,8 @@ class DocumentWriter:
             return
         elif rng.random() < 0.75:
             lines = tuple(
-                rng.choice((self.texts.name, self.texts.company, self.texts.date, self.texts.place))() for _ in range(rng.randint(0, 4))
+                rng.choice((self.texts.name, self.texts.company, self.texts.date, self.texts.place))()
+                for _ in range(rng.randint(0, 4))
             )
             yield TitleBlock(Heading(1, self.texts.title(70)), lines, own_page=rng.random() < 0.15)
 
@@ -141,7 +146,9 @@ class DocumentWriter:
             yield Paragraph(self.spans(self.rng.choice((120, 300, 600, 1000))))
 
     def paragraph_with_notes(self) -> Iterator[Region]:
-        notes = tuple(self.texts.passage(self.rng.choice((60, 120, 260))) for _ in range(self.rng.choice((1, 1, 1, 2))))
+        notes = tuple(
+            self.texts.passage(self.rng.choice((60, 120, 260))) for _ in range(self.rng.choice((1, 1, 1, 2)))
+        )
         yield Paragraph(self.spans(500), notes=notes)
         yield Paragraph(self.spans(300))
 
@@ -210,7 +217,12 @@ class DocumentWriter:
             marker = format_count(pattern, number) if pattern else bullet
             if not set(marker) <= alphabet():
                 marker = "-"
-            yield ListItem(depth, marker, self.spans(longest) if rng.random() < 0.7 else (Span(self.texts.cell(60)),), is_tight)
+            yield ListItem(
+                depth,
+                marker,
+                self.spans(longest) if rng.random() < 0.7 else (Span(self.texts.cell(60)),),
+                is_tight,
+            )
             if depth < 3 and rng.random() < 0.15:
                 yield from self._items(depth + 1, rng.randint(1, 4), is_tight=is_tight)
 
@@ -219,7 +231,10 @@ class DocumentWriter:
         hang, dash = self.rng.choice((0.0, 1.5, 2.5)), self.rng.choice((" ", ": ", " – ", ". "))
         for _ in range(self.rng.randint(3, 8)):
             term = self.texts.cell(28) if self.rng.random() < 0.7 else self.texts.identifier()
-            yield Paragraph((Span(term, "bold"), Span(dash + self.texts.passage(self.rng.choice((80, 200, 350))))), hang=hang)
+            yield Paragraph(
+                (Span(term, "bold"), Span(dash + self.texts.passage(self.rng.choice((80, 200, 350))))),
+                hang=hang,
+            )
 
     def bibliography(self) -> Iterator[Region]:
         texts, rng = self.texts, self.rng
@@ -228,7 +243,9 @@ class DocumentWriter:
             spans = (
                 Span(f"{texts.name()}, {texts.name()}: "),
                 Span(texts.title(70), "italic"),
-                Span(f". {texts.company()}, {texts.place()} {rng.randint(1890, 2030)}, {rng.randint(1, 400)}-{rng.randint(401, 900)}."),
+                Span(
+                    f". {texts.company()}, {texts.place()} {rng.randint(1890, 2030)}, {rng.randint(1, 400)}-{rng.randint(401, 900)}."
+                ),
             )
             if shape:
                 yield ListItem(1, shape.format(number), spans, is_tight=True)
@@ -282,7 +299,10 @@ class DocumentWriter:
 
     def letter_head(self) -> Iterator[Region]:
         texts, rng = self.texts, self.rng
-        yield Lines((texts.company(), texts.place(), texts.identifier()), align=rng.choice(("left", "right", "center")))
+        yield Lines(
+            (texts.company(), texts.place(), texts.identifier()),
+            align=rng.choice(("left", "right", "center")),
+        )
         yield Lines((texts.name(), texts.place()), align="left")
         yield Paragraph((Span(texts.date()),), align=rng.choice(("left", "right")))
         if rng.random() < 0.5:
@@ -296,19 +316,35 @@ class DocumentWriter:
         rng, texts = self.rng, self.texts
         width, has_rule = rng.uniform(0.18, 0.4), rng.random() < 0.4
         for _ in range(rng.randint(3, 9)):
-            value = rng.choice((texts.name, texts.date, texts.place, texts.number, texts.identifier, lambda: texts.cell(40), lambda: ""))()
-            yield Field(rng.choice(texts.vocabulary.labels) + rng.choice((":", ":", "")), value, width, has_rule)
+            value = rng.choice(
+                (
+                    texts.name,
+                    texts.date,
+                    texts.place,
+                    texts.number,
+                    texts.identifier,
+                    lambda: texts.cell(40),
+                    lambda: "",
+                )
+            )()
+            yield Field(
+                rng.choice(texts.vocabulary.labels) + rng.choice((":", ":", "")), value, width, has_rule
+            )
 
     # tables and figures
 
     def _caption(self, word: str, number: int) -> str:
-        label = f"{word} {number}" if not self.style.is_chinese or self.rng.random() < 0.5 else f"{word}{number}"
+        label = (
+            f"{word} {number}" if not self.style.is_chinese or self.rng.random() < 0.5 else f"{word}{number}"
+        )
         return label + self.rng.choice((". ", ": ", "  ", " – ")) + self.texts.phrase(self.rng.randint(2, 14))
 
     def table(self) -> Iterator[Region]:
         self.num_tables += 1
         table = draw_table(self.rng, self.texts, is_narrow=self.is_narrow)
-        caption = self._caption(self.texts.vocabulary.table, self.num_tables) if self.rng.random() < 0.55 else ""
+        caption = (
+            self._caption(self.texts.vocabulary.table, self.num_tables) if self.rng.random() < 0.55 else ""
+        )
         yield Table(table.rows, table.aligns, table.widths, table.look, table.num_head_rows, caption)
         if self.rng.random() < 0.6:
             yield Paragraph(self.spans(400))
@@ -324,7 +360,9 @@ class DocumentWriter:
                 (0.08 + 0.46 * column, 0.1 + 0.27 * row, self.texts.shorten(self.texts.phrase(2), 16))
                 for column in range(self.rng.choice((1, 2)))
             ]
-        caption = self._caption(self.texts.vocabulary.figure, self.num_figures) if self.rng.random() < 0.9 else ""
+        caption = (
+            self._caption(self.texts.vocabulary.figure, self.num_figures) if self.rng.random() < 0.9 else ""
+        )
         return Figure(width, height, caption, tuple(labels), self.rng.randrange(1 << 30))
 
     def figure(self) -> Iterator[Region]:
@@ -343,7 +381,9 @@ class DocumentWriter:
     # manuals
 
     def side_section(self) -> Iterator[Region]:
-        """A heading in the margin with number, date and title; numbered paragraphs beside it, bullets under them."""
+        """A heading in the margin with number, date and title; numbered paragraphs beside it, bullets under
+        them.
+        """
         rng, texts = self.rng, self.texts
         if self.is_narrow:
             yield from self.heading_with_text()

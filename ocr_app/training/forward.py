@@ -1,4 +1,5 @@
-"""The reader's forward pass for learning: whole documents at once, with explicit masks, on the weights and layers that the engine runs.
+"""The reader's forward pass for learning: whole documents at once, with explicit masks, on the weights and
+layers that the engine runs.
 
 A batch holds B documents of K pages each; V visual tokens a page and T output tokens a document, padded.
 """
@@ -42,7 +43,9 @@ class Sight:
     """What output tokens see beside their own page and the text window."""
 
     text_window: int = 128
-    references: str = "all"  # earlier pages: all, none, random (blocks), routed (by the learned router, as the engine does)
+    references: str = (
+        "all"  # earlier pages: all, none, random (blocks), routed (by the learned router, as the engine does)
+    )
     block_budget: int = 12
     overlap_pages: int = 1  # with `routed`: the pages before the current one that are read whole
 
@@ -57,24 +60,32 @@ def forward(model: PointerReader, batch: Batch, sight: Sight) -> Tensor:
     see = visible(batch, sight)  # (B, 1, T, K * V + T)
     for layer in range(model.kv_spec.num_layers):
         q, k, v = model.project(layer, visual, positions)
-        visual = model.finish_layer(layer, visual, F.scaled_dot_product_attention(q, k, v, attn_mask=see_page))
+        visual = model.finish_layer(
+            layer, visual, F.scaled_dot_product_attention(q, k, v, attn_mask=see_page)
+        )
         tq, tk, tv = model.project(layer, text, batch.cursors)
         k, v = _by_document(k, num_documents), _by_document(v, num_documents)
         mask = _routed(model, layer, tq, k, batch, see, sight) if sight.references == "routed" else see
-        attended = F.scaled_dot_product_attention(tq, torch.cat([k, tk], 2), torch.cat([v, tv], 2), attn_mask=mask)
+        attended = F.scaled_dot_product_attention(
+            tq, torch.cat([k, tk], 2), torch.cat([v, tv], 2), attn_mask=mask
+        )
         text = model.finish_layer(layer, text, attended)
     keys = model.pointer_keys(visual, positions).unflatten(0, (num_documents, num_pages))
     return _legal_logits(model, batch, text, keys)
 
 
 def loss_of(logits: Tensor, batch: Batch, structure_weights: Tensor | None = None) -> Tensor:
-    """Mean cross-entropy over written tokens; structure tokens may count for more, by `structure_weights` (NUM_STRUCTURE_TOKENS,)."""
+    """Mean cross-entropy over written tokens; structure tokens may count for more, by `structure_weights`
+    (NUM_STRUCTURE_TOKENS,).
+    """
     targets = batch.targets.flatten()
     losses = F.cross_entropy(logits.flatten(0, 1).float(), targets, ignore_index=IGNORED, reduction="none")
     weights = (targets != IGNORED).float()
     if structure_weights is not None:
         is_structure = (targets >= 0) & (targets < NUM_STRUCTURE_TOKENS)
-        weights = torch.where(is_structure, structure_weights[targets.clamp(0, NUM_STRUCTURE_TOKENS - 1)], weights)
+        weights = torch.where(
+            is_structure, structure_weights[targets.clamp(0, NUM_STRUCTURE_TOKENS - 1)], weights
+        )
     return (losses * weights).sum() / weights.sum()
 
 
@@ -106,11 +117,19 @@ def _random_blocks(batch: Batch, sight: Sight) -> Tensor:
     return kept.gather(1, batch.page_of[:, :, None].expand(-1, -1, kept.shape[-1]))
 
 
-def _routed(model: PointerReader, layer: int, q: Tensor, k: Tensor, batch: Batch, see: Tensor, sight: Sight) -> Tensor:
-    """Replace plain sight of earlier pages by the router's log-prior, as `decoder.routing` defines it: (B, 1, T, K * V + T) float."""
+def _routed(
+    model: PointerReader, layer: int, q: Tensor, k: Tensor, batch: Batch, see: Tensor, sight: Sight
+) -> Tensor:
+    """Replace plain sight of earlier pages by the router's log-prior, as `decoder.routing` defines it: (B, 1,
+    T, K * V + T) float.
+    """
     _num_documents, num_pages, num_visual = batch.is_visual.shape
     padding = -num_visual % BLOCK_SIZE
-    keys = F.pad(k.unflatten(2, (num_pages, num_visual)), (0, 0, 0, padding)).unflatten(3, (-1, BLOCK_SIZE)).flatten(2, 3)
+    keys = (
+        F.pad(k.unflatten(2, (num_pages, num_visual)), (0, 0, 0, padding))
+        .unflatten(3, (-1, BLOCK_SIZE))
+        .flatten(2, 3)
+    )
     filled = F.pad(batch.is_visual, (0, padding)).unflatten(2, (-1, BLOCK_SIZE)).flatten(1, 2)  # (B, N, S)
     has_tokens = filled.any(-1)
     filled = filled | ~has_tokens[..., None]
@@ -119,8 +138,12 @@ def _routed(model: PointerReader, layer: int, q: Tensor, k: Tensor, batch: Batch
     page_of_block = torch.arange(num_pages, device=q.device).repeat_interleave(scores.shape[-1] // num_pages)
     is_candidate = (batch.page_of[:, :, None] - sight.overlap_pages > page_of_block) & has_tokens[:, None]
     prior = route_log_prior(scores.masked_fill(~is_candidate, float("-inf")), budget=sight.block_budget)
-    prior = prior.unflatten(-1, (num_pages, -1)).repeat_interleave(BLOCK_SIZE, -1)[..., :num_visual].flatten(2)
-    distance = batch.page_of[:, :, None] - torch.arange(num_pages, device=q.device).repeat_interleave(num_visual)
+    prior = (
+        prior.unflatten(-1, (num_pages, -1)).repeat_interleave(BLOCK_SIZE, -1)[..., :num_visual].flatten(2)
+    )
+    distance = batch.page_of[:, :, None] - torch.arange(num_pages, device=q.device).repeat_interleave(
+        num_visual
+    )
     is_fixed = (distance >= 0) & (distance <= sight.overlap_pages)
     bias = torch.where(is_fixed, torch.zeros_like(prior), prior)
     bias = torch.cat([bias, bias.new_zeros(*bias.shape[:2], see.shape[-1] - bias.shape[-1])], -1)[:, None]
@@ -159,7 +182,9 @@ def _legal_logits(model: PointerReader, batch: Batch, text: Tensor, keys: Tensor
 
 
 def _open_runs(batch: Batch) -> Tensor:
-    """(B, T, V) bool: the runs that `PageState` lets be copied at each step, and the true one where the page itself breaks its rule."""
+    """(B, T, V) bool: the runs that `PageState` lets be copied at each step, and the true one where the page
+    itself breaks its rule.
+    """
     num_documents, num_steps = batch.inputs.shape
     documents = torch.arange(num_documents, device=batch.inputs.device)[:, None]
     time = torch.arange(num_steps, device=batch.inputs.device)[:, None]
@@ -169,7 +194,11 @@ def _open_runs(batch: Batch) -> Tensor:
     is_next_in_line = begins_line[documents, batch.page_of] | F.pad(is_copied[..., :-1], (1, 0), value=False)
     last = (batch.inputs - NUM_STRUCTURE_TOKENS)[..., None]
     following = (last + 1).clamp(0, is_copied.shape[-1] - 1)
-    is_midway = (last >= 0) & ~ends_line[documents, batch.page_of].gather(2, last.clamp_min(0)) & ~is_copied.gather(2, following)
+    is_midway = (
+        (last >= 0)
+        & ~ends_line[documents, batch.page_of].gather(2, last.clamp_min(0))
+        & ~is_copied.gather(2, following)
+    )
     run = torch.arange(is_copied.shape[-1], device=batch.inputs.device)
     is_open = ~is_copied & torch.where(is_midway, run == following, is_next_in_line)
     is_target = run == (batch.targets - NUM_STRUCTURE_TOKENS)[..., None]

@@ -1,7 +1,8 @@
 """Write held-out documents with their true Markdown, to measure readers on.
 
-`python -m ocr_app.training.held_out OUTDIR --documents 30` writes NNN.pdf (clean and scan-like in turn), NNN.md (pages divided by a line
-with a form feed) and index.json. Families of styles, fonts and passages are none that training ever uses.
+`python -m ocr_app.training.held_out OUTDIR --documents 30` writes NNN.pdf (clean and scan-like in turn),
+NNN.md (pages divided by a line with a form feed) and index.json. Families of styles, fonts and passages are
+none that training ever uses.
 """
 
 import argparse
@@ -19,12 +20,16 @@ SCAN_DPI = 150
 FIRST_SEED = 1_000_000
 
 
-def write_held_out(directory: Path, num_documents: int, *, max_pages: int = 3, language: str | None = None) -> list[dict[str, object]]:
+def write_held_out(
+    directory: Path, num_documents: int, *, max_pages: int = 3, language: str | None = None
+) -> list[dict[str, object]]:
     """Write the documents and their index, and return the index."""
     directory.mkdir(parents=True, exist_ok=True)
     index = []
     for number in range(num_documents):
-        document = generate_document(FIRST_SEED + number, split="held_out", language=language, max_pages=max_pages)
+        document = generate_document(
+            FIRST_SEED + number, split="held_out", language=language, max_pages=max_pages
+        )
         is_scan = number % 2 == 1
         pdf, truth = directory / f"{number:03}.pdf", directory / f"{number:03}.md"
         pdf.write_bytes(scan_pdf(document, FIRST_SEED + number) if is_scan else document.pdf)
@@ -65,9 +70,13 @@ def main() -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--documents", type=int, default=30)
     parser.add_argument("--max-pages", type=int, default=3)
-    parser.add_argument("--language", choices=tuple(LANGUAGES), help="only this one; by default as they are mixed in training")
+    parser.add_argument(
+        "--language", choices=tuple(LANGUAGES), help="only this one; by default as they are mixed in training"
+    )
     arguments = parser.parse_args()
-    for entry in write_held_out(arguments.directory, arguments.documents, max_pages=arguments.max_pages, language=arguments.language):
+    for entry in write_held_out(
+        arguments.directory, arguments.documents, max_pages=arguments.max_pages, language=arguments.language
+    ):
         print(" ".join(str(value) for value in entry.values()))
 
 

@@ -1,4 +1,6 @@
-"""How a document looks in a browser: a `Style` and a theme as one style sheet. Knows nothing of texts and units."""
+"""How a document looks in a browser: a `Style` and a theme as one style sheet. Knows nothing of texts and
+units.
+"""
 
 from dataclasses import dataclass, replace
 from random import Random
@@ -6,7 +8,11 @@ from random import Random
 from ocr_app.training.styles import HeadingLook, Style
 
 # Names as the browser's font matching knows them; what is not installed is replaced from the same split.
-FONT_NAMES = {"AR PL UKai": "AR PL UKai CN", "New Computer Modern": "PT Serif", "Libertinus Serif": "Linux Libertine O"}
+FONT_NAMES = {
+    "AR PL UKai": "AR PL UKai CN",
+    "New Computer Modern": "PT Serif",
+    "Libertinus Serif": "Linux Libertine O",
+}
 CODE_LOOKS = {
     "frame": "border: 0.6pt solid #777; padding: 0.5em",
     "grey": "background: #ececec; padding: 0.6em",
@@ -40,7 +46,9 @@ class Theme:
     """What a family of web style sheets does beyond the style: every value is one that is drawn from."""
 
     name: str
-    outdents: tuple[float, ...] = (0.0,)  # em by which headings stand left of the body, as in DocBook and manual pages
+    outdents: tuple[float, ...] = (
+        0.0,
+    )  # em by which headings stand left of the body, as in DocBook and manual pages
     ruled_levels: tuple[int, ...] = ()  # headings of these levels have a line below
     band_levels: tuple[int, ...] = ()  # headings of these levels stand on a grey band
     quotes: tuple[str, ...] = ("indent",)
@@ -104,7 +112,9 @@ def draw_look(rng: Random, style: Style, split: str) -> HtmlLook:
 
 
 def browser_style(style: Style) -> Style:
-    """The style as far as a browser can set it: installed typefaces, and no printed page count beside a shifted first page."""
+    """The style as far as a browser can set it: installed typefaces, and no printed page count beside a
+    shifted first page.
+    """
     counts_pages = any("{pages}" in part for head in (style.header, style.footer) for part in head.parts)
     return replace(
         style,
@@ -126,7 +136,11 @@ def style_sheet(style: Style, look: HtmlLook) -> str:
     s = style
     left, top, right, bottom = s.margins
     headings = "\n".join(_heading_css(s, look, level) for level in range(1, 5))
-    outdented = f"main > *, .side .body {{ margin-left: {look.outdent}em }} main > .lead {{ margin-left: 0 }}" if look.outdent else ""
+    outdented = (
+        f"main > *, .side .body {{ margin-left: {look.outdent}em }} main > .lead {{ margin-left: 0 }}"
+        if look.outdent
+        else ""
+    )
     return f"""
 @page {{ size: {s.width}pt {s.height}pt; margin: {top:.1f}pt {right:.1f}pt {bottom:.1f}pt {left:.1f}pt }}
 @page :first {{ counter-set: page {s.first_page} }}
@@ -177,7 +191,9 @@ def _align(style: Style) -> str:
 
 
 def _line_height(style: Style) -> float:
-    """Never so tight that descenders leave their line: at the foot of a page the browser would print them again on the next page."""
+    """Never so tight that descenders leave their line: at the foot of a page the browser would print them
+    again on the next page.
+    """
     return 0.85 + 0.9 * style.leading
 
 

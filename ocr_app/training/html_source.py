@@ -1,6 +1,8 @@
-"""Write the HTML of a document: every unit of text has a class of its own, u1, u2 ..., to which a style sheet may give a colour.
+"""Write the HTML of a document: every unit of text has a class of its own, u1, u2 ..., to which a style sheet
+may give a colour.
 
-Units are numbered in reading order; each kind of region has one short method. Knows nothing of PDF or of the browser.
+Units are numbered in reading order; each kind of region has one short method. Knows nothing of PDF or of the
+browser.
 """
 
 import re
@@ -37,8 +39,8 @@ from ocr_app.training.truth import LEADER, SourceUnit, Unit, UnitKind
 CHAR_WIDTH = 0.56  # em: a little more than most typefaces need, so that columns rarely break words
 LABEL_ROOM_PT = 80  # a figure narrower than two of these has one label a row
 VOWELS = "aeiouyäöüàâéèêëîïôùûáíóú"
-# A word may be divided before a consonant and a vowel, after two letters at least and before three: browsers without dictionaries need
-# the places marked. They are not always the right ones, but look like it.
+# A word may be divided before a consonant and a vowel, after two letters at least and before three: browsers
+# without dictionaries need the places marked. They are not always the right ones, but look like it.
 DIVISION = re.compile(rf"(?<=[a-zß-ÿ]{{2}})(?=[^\W\d_{VOWELS}][{VOWELS}][a-zß-ÿ])")
 LOOK_TAGS = {"bold": "b", "italic": "i", "mono": "code"}
 LANGUAGE_TAGS = {"zh": "zh-CN"}
@@ -55,7 +57,9 @@ class HtmlWriter:
         self._boxes: list[tuple[str, str, int]] = []  # page selector, margin box, unit
         self._region = 0
         self._num_notes = 0
-        self._waiting_notes: list[str] = []  # browsers have no footnotes: they stand at the end, or before a forced page break
+        self._waiting_notes: list[
+            str
+        ] = []  # browsers have no footnotes: they stand at the end, or before a forced page break
         self._room = 1.0  # share of the column that is there for a table
         self._writers = {
             Paragraph: self._paragraph,
@@ -68,7 +72,9 @@ class HtmlWriter:
             Figure: self._figure,
             Wrapped: self._wrapped,
             SideSection: self._side_section,
-            ColumnSection: lambda section: f'<div style="columns: {section.num_columns}">{self._flow(section.regions)}</div>',
+            ColumnSection: lambda section: (
+                f'<div style="columns: {section.num_columns}">{self._flow(section.regions)}</div>'
+            ),
             TitleBlock: self._title_block,
             PageBreak: lambda _: self._notes() + '<div style="break-before: page"></div>',
         }
@@ -82,9 +88,16 @@ class HtmlWriter:
         return f'<!doctype html><html lang="{language}"><head><style>{sheet}</style></head><body><main>{body}</main></body></html>'
 
     def color_sheet(self) -> str:
-        """The style sheet that, added to the written source, draws each unit in the colour that is its number."""
-        boxes = "".join(f"@page {side} {{ @{box} {{ color: {unit_color(number)} }} }}\n" for side, box, number in self._boxes)
-        return boxes + "\n".join(f".u{number} {{ color: {unit_color(number)} !important }}" for number in self.units)
+        """The style sheet that, added to the written source, draws each unit in the colour that is its
+        number.
+        """
+        boxes = "".join(
+            f"@page {side} {{ @{box} {{ color: {unit_color(number)} }} }}\n"
+            for side, box, number in self._boxes
+        )
+        return boxes + "\n".join(
+            f".u{number} {{ color: {unit_color(number)} !important }}" for number in self.units
+        )
 
     # units of text
 
@@ -121,7 +134,9 @@ class HtmlWriter:
         for edge, head in (("top", s.header), ("bottom", s.footer)):
             if any(head.parts):
                 rules.append(self._margin_boxes(":right", edge, head, head.parts))
-                rules.append(self._margin_boxes(":left", edge, head, head.parts[::-1] if head.swaps else head.parts))
+                rules.append(
+                    self._margin_boxes(":left", edge, head, head.parts[::-1] if head.swaps else head.parts)
+                )
         if s.skip_first_head:
             none = " ".join(f"@top-{box} {{ content: none }}" for box in BOXES)
             rules.append(f"@page :first {{ {none} }}")
@@ -130,7 +145,9 @@ class HtmlWriter:
     def _margin_boxes(self, side: str, edge: str, head: RunningHead, parts: tuple[str, ...]) -> str:
         s = self.style
         inner, outer = ("bottom", "top") if edge == "top" else ("top", "bottom")
-        rule = f"margin-{inner}: 8pt; padding-{outer}: 14pt; " + (f"border-{inner}: 0.5pt solid black;" if head.rule else "")
+        rule = f"margin-{inner}: 8pt; padding-{outer}: 14pt; " + (
+            f"border-{inner}: 0.5pt solid black;" if head.rule else ""
+        )
         letters = (
             f"font: {'italic' if head.italic else 'normal'} {'bold' if head.bold else 'normal'} {s.size * head.scale:.2f}pt "
             f"{fonts(s, s.body_font)}; white-space: pre-line; vertical-align: {self.look.head_place}; {rule}"
@@ -138,7 +155,9 @@ class HtmlWriter:
         boxes = []
         for box, part in zip(BOXES, parts, strict=True):
             if part:
-                self._boxes.append((side, f"{edge}-{box}", self._unit(UnitKind.FURNITURE, part, is_footer=edge == "bottom")))
+                self._boxes.append(
+                    (side, f"{edge}-{box}", self._unit(UnitKind.FURNITURE, part, is_footer=edge == "bottom"))
+                )
             boxes.append(f"@{edge}-{box} {{ content: {self._content(part)}; {letters} }}")
         return f"@page {side} {{ {' '.join(boxes)} }}"
 
@@ -158,7 +177,9 @@ class HtmlWriter:
             if self._runs_in(region, following):
                 run_in = f'<span class="h{region.level}">{self._marked(UnitKind.HEADING, region.text, level=region.level)}</span> &ensp;'
                 continue
-            parts.append(self._writers[type(region)](region) if not run_in else self._paragraph(region, run_in))
+            parts.append(
+                self._writers[type(region)](region) if not run_in else self._paragraph(region, run_in)
+            )
             run_in = ""
         return "\n".join(parts)
 
@@ -170,11 +191,20 @@ class HtmlWriter:
         return is_plain and self.style.headings[region.level - 1].is_run_in
 
     def _paragraph(self, paragraph: Paragraph, run_in: str = "") -> str:
-        if paragraph.hang and self.look.stacks_terms and [span.look for span in paragraph.spans] == ["bold", ""]:
+        if (
+            paragraph.hang
+            and self.look.stacks_terms
+            and [span.look for span in paragraph.spans] == ["bold", ""]
+        ):
             return self._definition(*paragraph.spans)
-        markers = [format_count(self.style.note_numbering, self._num_notes + n) for n in range(1, len(paragraph.notes) + 1)]
+        markers = [
+            format_count(self.style.note_numbering, self._num_notes + n)
+            for n in range(1, len(paragraph.notes) + 1)
+        ]
         self._num_notes += len(markers)
-        self._waiting_notes += [f"{marker} {text}" for marker, text in zip(markers, paragraph.notes, strict=True)]
+        self._waiting_notes += [
+            f"{marker} {text}" for marker, text in zip(markers, paragraph.notes, strict=True)
+        ]
         number = self._unit(UnitKind.PARAGRAPH, plain_text(paragraph.spans) + "".join(markers))
         calls = "".join(f"<sup>{marker}</sup>" for marker in markers)
         text = f'<span class="u{number}">{self._spans(paragraph.spans)}{calls}</span>'
@@ -226,9 +256,7 @@ class HtmlWriter:
         number = self._unit(kind, "\n".join(lines.lines), keeps_lines=True)
         if lines.is_code:
             return f'<pre class="u{number}">{escape(chr(10).join(lines.lines))}</pre>'
-        return (
-            f'<p class="flat u{number}" style="{ALIGNS.get(lines.align, "text-align: left")}">{"<br>".join(map(escape, lines.lines))}</p>'
-        )
+        return f'<p class="flat u{number}" style="{ALIGNS.get(lines.align, "text-align: left")}">{"<br>".join(map(escape, lines.lines))}</p>'
 
     def _field(self, field: Field) -> str:
         number = self._unit(UnitKind.PARAGRAPH, f"{field.label} {field.value}")
@@ -268,9 +296,14 @@ class HtmlWriter:
     def _table_body(self, table: Table) -> str:
         s, look = self.style, table.look
         outdent = self.look.outdent * s.size / s.column_width
-        table, widths = fit_columns(table, s.column_width * (self._room - outdent), s.size * look.size * CHAR_WIDTH)
+        table, widths = fit_columns(
+            table, s.column_width * (self._room - outdent), s.size * look.size * CHAR_WIDTH
+        )
         name = f"t{self._region}"
-        head = [self._row(row, number, table.aligns, "th") for number, row in enumerate(table.rows[: table.num_head_rows])]
+        head = [
+            self._row(row, number, table.aligns, "th")
+            for number, row in enumerate(table.rows[: table.num_head_rows])
+        ]
         rows = enumerate(table.rows[table.num_head_rows :], table.num_head_rows)
         body = [self._row(row, number, table.aligns, "td") for number, row in rows]
         columns = "".join(f'<col style="width: {width:.1f}pt">' if width else "<col>" for width in widths)
@@ -302,7 +335,9 @@ class HtmlWriter:
         return f"<tr>{''.join(cells)}</tr>"
 
     def _cell(self, text: str, row: int, column: int, num_columns: int) -> str:
-        return self._marked(UnitKind.CELL, text, row=row, column=column, num_columns=num_columns) if text else ""
+        return (
+            self._marked(UnitKind.CELL, text, row=row, column=column, num_columns=num_columns) if text else ""
+        )
 
     def _picture(self, figure: Figure, width: str) -> str:
         has_room = figure.width * self.style.column_width * 0.5 > LABEL_ROOM_PT
@@ -328,7 +363,9 @@ class HtmlWriter:
                 text = f'<span class="u{self._unit(UnitKind.PARAGRAPH, wrapped.text)}">{self._text(wrapped.text)}</span>'
         side, gap = ("left", "0 1em 0.3em 0") if wrapped.figure_on_left else ("right", "0 0 0.3em 1em")
         float_style = f"float: {side}; width: {figure.width:.0%}; margin: {gap}; break-inside: avoid"
-        return f'<div class="wrapped"><div style="{float_style}">{picture}</div><p class="flat">{text}</p></div>'
+        return (
+            f'<div class="wrapped"><div style="{float_style}">{picture}</div><p class="flat">{text}</p></div>'
+        )
 
     # sections
 
@@ -347,7 +384,13 @@ class HtmlWriter:
         for line in block.lines:
             self._region += 1
             parts.append(f"<p>{self._marked(UnitKind.PARAGRAPH, line)}</p>")
-        place = "own-page" if block.own_page else "spanning" if self.style.columns > 1 and self.style.spanning_title else ""
+        place = (
+            "own-page"
+            if block.own_page
+            else "spanning"
+            if self.style.columns > 1 and self.style.spanning_title
+            else ""
+        )
         return f'<div class="title lead {place}">{"".join(parts)}</div>'
 
 

@@ -1,6 +1,7 @@
 """Lay out training documents with a browser, which prints HTML, and hand them over with their truth.
 
-`python -m ocr_app.training.html_typesetting --seed 3 --out DIR` draws the pages of one document with units and reading order marked.
+`python -m ocr_app.training.html_typesetting --seed 3 --out DIR` draws the pages of one document with units
+and reading order marked.
 """
 
 import atexit
@@ -17,7 +18,15 @@ from ocr_app.training.html_look import browser_style, draw_look
 from ocr_app.training.html_source import HtmlWriter
 from ocr_app.training.style_draw import draw_style
 from ocr_app.training.texts import TextSource
-from ocr_app.training.truth import LaidOutDocument, PageTruth, TraceError, UnitKind, markdown_truth, number_regions, trace_document
+from ocr_app.training.truth import (
+    LaidOutDocument,
+    PageTruth,
+    TraceError,
+    UnitKind,
+    markdown_truth,
+    number_regions,
+    trace_document,
+)
 from ocr_app.training.typesetting import LANGUAGES, MAX_ATTEMPTS, first_pages, page_label, peek
 
 if TYPE_CHECKING:
@@ -37,11 +46,13 @@ BROWSER_ARGUMENTS = [
 ]
 
 
-def generate_html_document(seed: int, *, split: str = "train", language: str | None = None, max_pages: int = 6) -> LaidOutDocument:
+def generate_html_document(
+    seed: int, *, split: str = "train", language: str | None = None, max_pages: int = 6
+) -> LaidOutDocument:
     """Make one document. The same arguments give the same document.
 
-    A document whose characters cannot all be traced to their units, or whose units come out of order, is drawn anew from the next
-    sub-seed. Raises BrowserMissingError where there is no browser to print with.
+    A document whose characters cannot all be traced to their units, or whose units come out of order, is
+    drawn anew from the next sub-seed. Raises BrowserMissingError where there is no browser to print with.
     """
     for attempt in range(MAX_ATTEMPTS):
         rng = Random(f"html {split} {seed} {attempt}")
@@ -52,21 +63,34 @@ def generate_html_document(seed: int, *, split: str = "train", language: str | N
         writer = HtmlWriter(style, draw_look(rng, style, split))
         source = writer.write(write_document(style, texts, rng, num_pages))
         try:
-            pages = trace_document(print_source(source, writer.color_sheet()), writer.units, page_label(style), max_pages)
+            pages = trace_document(
+                print_source(source, writer.color_sheet()), writer.units, page_label(style), max_pages
+            )
             check_order(pages)
         except TraceError as error:
             logger.info("seed %d, attempt %d: %s", seed, attempt, error)
             continue
         pdf = first_pages(print_source(source), len(pages))
-        return LaidOutDocument(pdf, number_regions(pages), chosen, f"html-{style.family.name}", seed, tuple(map(markdown_truth, pages)))
+        return LaidOutDocument(
+            pdf,
+            number_regions(pages),
+            chosen,
+            f"html-{style.family.name}",
+            seed,
+            tuple(map(markdown_truth, pages)),
+        )
     raise TraceError(f"seed {seed}: no layout could be traced in {MAX_ATTEMPTS} attempts")
 
 
 def check_order(pages: tuple[PageTruth, ...]) -> None:
-    """No region begins on a later page than one that follows it: a browser may move what must not be broken behind what may."""
+    """No region begins on a later page than one that follows it: a browser may move what must not be broken
+    behind what may.
+    """
     seen: set[int] = set()
     for page in pages:
-        body = {unit.region for unit in page.units if unit.kind not in (UnitKind.FURNITURE, UnitKind.FOOTNOTE)}
+        body = {
+            unit.region for unit in page.units if unit.kind not in (UnitKind.FURNITURE, UnitKind.FOOTNOTE)
+        }
         fresh = body - seen
         if fresh and seen and min(fresh) < max(seen):
             raise TraceError(f"page {page.page_index}: region {min(fresh)} begins after region {max(seen)}")
@@ -78,12 +102,16 @@ _open = ExitStack()  # browser and driver of this process
 
 @lru_cache(maxsize=1)
 def _sheet() -> "Page":
-    """An empty browser tab to print from; it stays open until `close_browser` or the end of the process, for starting one takes seconds."""
+    """An empty browser tab to print from; it stays open until `close_browser` or the end of the process, for
+    starting one takes seconds.
+    """
     from playwright.sync_api import sync_playwright
 
     path = shutil.which("chromium")
     if path is None:
-        raise BrowserMissingError("Pages of HTML are printed by chromium, which is not installed: install it, or ask for none of them.")
+        raise BrowserMissingError(
+            "Pages of HTML are printed by chromium, which is not installed: install it, or ask for none of them."
+        )
     driver = sync_playwright().start()
     _open.callback(driver.stop)
     browser = driver.chromium.launch(executable_path=path, args=BROWSER_ARGUMENTS)
@@ -93,13 +121,17 @@ def _sheet() -> "Page":
 
 
 def close_browser() -> None:
-    """Close the browser and its driver, if they are open: no other user of playwright in this process can start beside them."""
+    """Close the browser and its driver, if they are open: no other user of playwright in this process can
+    start beside them.
+    """
     _open.close()
     _sheet.cache_clear()
 
 
 def print_source(source: str, color_sheet: str = "") -> bytes:
-    """PDF of an HTML source: as a person sees it, or coloured by a further style sheet. Equal sources give equal bytes."""
+    """PDF of an HTML source: as a person sees it, or coloured by a further style sheet. Equal sources give
+    equal bytes.
+    """
     sheet = _sheet()
     sheet.set_content(source.replace("</head>", f"<style>{color_sheet}</style></head>", 1))
     return _without_dates(sheet.pdf(prefer_css_page_size=True, print_background=True))

@@ -1,6 +1,8 @@
-"""Makes a training file: documents laid out by a real typesetter, some really encoded from degraded pictures, most simulated.
+"""Makes a training file: documents laid out by a real typesetter, some really encoded from degraded pictures,
+most simulated.
 
-`python -m ocr_app.training.prepare data.npz --encoded 60 --simulated 800` ; fixed seeds give the same documents again.
+`python -m ocr_app.training.prepare data.npz --encoded 60 --simulated 800` ; fixed seeds give the same
+documents again.
 """
 
 import argparse
@@ -39,7 +41,9 @@ class Scanner:
 
         self._encoder = VisualEncoder(EncoderConfig(threads=threads, reuse=False, straighten=False))
 
-    def scan(self, document: LaidOutDocument, rng: random.Random) -> Iterator[tuple[PageTruth, EncodedPage, np.ndarray]]:
+    def scan(
+        self, document: LaidOutDocument, rng: random.Random
+    ) -> Iterator[tuple[PageTruth, EncodedPage, np.ndarray]]:
         """Truth, what was seen, and the map (2, 3) from points to pixels, page by page."""
         import pymupdf
 
@@ -48,9 +52,13 @@ class Scanner:
         with pymupdf.open(stream=document.pdf, filetype="pdf") as pdf:
             for truth in document.pages:
                 pixmap = pdf[truth.page_index].get_pixmap(dpi=dpi, alpha=False)
-                pixels = np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.h, pixmap.w, pixmap.n)[:, :, :3]
+                pixels = np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.h, pixmap.w, pixmap.n)[
+                    :, :, :3
+                ]
                 pixels, moved = degrade(pixels.copy(), noise)
-                to_pixels = np.asarray(moved, np.float64)[:2] @ np.array([[dpi / 72, 0, 0], [0, dpi / 72, 0], [0, 0, 1]])
+                to_pixels = np.asarray(moved, np.float64)[:2] @ np.array(
+                    [[dpi / 72, 0, 0], [0, dpi / 72, 0], [0, 0, 1]]
+                )
                 image = PageImage(truth.page_index, pixels, dpi, truth.width_pt, truth.height_pt)
                 yield truth, self._encoder.encode(image), to_pixels
 
@@ -63,7 +71,9 @@ def scan_documents(
     for seed in seeds:
         rng = random.Random(seed)
         pages = []
-        for truth, encoded, to_pixels in scanner.scan(generate_document(seed, split=split, max_pages=3, loud_heads=loud_heads), rng):
+        for truth, encoded, to_pixels in scanner.scan(
+            generate_document(seed, split=split, max_pages=3, loud_heads=loud_heads), rng
+        ):
             if not encoded.runs or len(encoded.runs) > MAX_RUNS:
                 continue
             if bank is not None:
@@ -76,7 +86,9 @@ def scan_documents(
 def simulate_document(seed: int, split: str, bank: FrameBank) -> list[PageSample]:
     rng = random.Random(seed)
     generate = generate_html_document if seed >= FIRST_HTML_SEED else generate_document
-    document = generate(seed, split=split, language="zh" if split == "train" and seed % CHINESE_EVERY == 0 else None)
+    document = generate(
+        seed, split=split, language="zh" if split == "train" and seed % CHINESE_EVERY == 0 else None
+    )
     truths = document.pages[:2] if any(name in document.style for name in TABLE_STYLES) else document.pages
     pages = [seen_by_simulation(truth, bank, rng) for truth in truths]
     return [page for page in pages if page is not None and len(page.positions) <= MAX_RUNS]
@@ -101,13 +113,23 @@ def _simulate_in_worker(job: tuple[int, str]) -> list[PageSample]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("out", type=Path)
-    parser.add_argument("--encoded", type=int, default=60, help="documents that are drawn, degraded and really encoded")
-    parser.add_argument("--simulated", type=int, default=800, help="documents whose encoding is simulated from their truth")
-    parser.add_argument("--html", type=int, default=0, help="simulated documents that a browser lays out, beside those")
+    parser.add_argument(
+        "--encoded", type=int, default=60, help="documents that are drawn, degraded and really encoded"
+    )
+    parser.add_argument(
+        "--simulated", type=int, default=800, help="documents whose encoding is simulated from their truth"
+    )
+    parser.add_argument(
+        "--html", type=int, default=0, help="simulated documents that a browser lays out, beside those"
+    )
     parser.add_argument("--split", choices=("train", "held_out"), default="train")
-    parser.add_argument("--loud-heads", type=float, help="share of encoded documents with running heads as loud as headings")
+    parser.add_argument(
+        "--loud-heads", type=float, help="share of encoded documents with running heads as loud as headings"
+    )
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
     args = parser.parse_args(argv)
@@ -118,14 +140,21 @@ def main(argv: list[str] | None = None) -> int:
     documents = list(tqdm(scanned, total=len(seeds), desc="encoding", file=sys.stderr))
     first = FIRST_SIMULATED_SEED + args.first_seed
     first_html = FIRST_HTML_SEED + args.first_seed
-    jobs = [(seed, args.split) for seed in (*range(first, first + args.simulated), *range(first_html, first_html + args.html))]
+    jobs = [
+        (seed, args.split)
+        for seed in (*range(first, first + args.simulated), *range(first_html, first_html + args.html))
+    ]
     with ProcessPoolExecutor(args.processes, get_context("spawn"), _start_worker, (bank,)) as pool:
         simulated = pool.map(_simulate_in_worker, jobs, chunksize=4)
-        documents += [pages for pages in tqdm(simulated, total=len(jobs), desc="simulating", file=sys.stderr) if pages]
+        documents += [
+            pages for pages in tqdm(simulated, total=len(jobs), desc="simulating", file=sys.stderr) if pages
+        ]
     save_documents(documents, args.out)
     num_pages = sum(map(len, documents))
     size_mb = args.out.stat().st_size / 1e6
-    print(f"{len(documents)} documents, {num_pages} pages, {bank.num_characters} characters in the bank, {size_mb:.1f} MB")
+    print(
+        f"{len(documents)} documents, {num_pages} pages, {bank.num_characters} characters in the bank, {size_mb:.1f} MB"
+    )
     return 0
 
 

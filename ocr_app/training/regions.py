@@ -1,4 +1,6 @@
-"""A training document before it is laid out: typed regions in reading order. Knows nothing of text sources or of the typesetter."""
+"""A training document before it is laid out: typed regions in reading order. Knows nothing of text sources or
+of the typesetter.
+"""
 
 from dataclasses import dataclass
 

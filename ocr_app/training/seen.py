@@ -1,7 +1,9 @@
-"""What the encoder sees of a page whose truth is known: by really encoding its picture, or by simulating that from the truth.
+"""What the encoder sees of a page whose truth is known: by really encoding its picture, or by simulating that
+from the truth.
 
-The simulation is for volume: it cuts the true characters into lines and runs as the detector and the recogniser do, with their usual
-slips, and takes each run's features from frames of really encoded characters (`FrameBank`). It costs a hundredth of encoding.
+The simulation is for volume: it cuts the true characters into lines and runs as the detector and the
+recogniser do, with their usual slips, and takes each run's features from frames of really encoded characters
+(`FrameBank`). It costs a hundredth of encoding.
 """
 
 import itertools
@@ -32,7 +34,9 @@ class PageSample:
 
 
 class FrameBank:
-    """Recogniser frames by character, grouped by the page they were read on, so that a line can be dressed in one page's manner."""
+    """Recogniser frames by character, grouped by the page they were read on, so that a line can be dressed in
+    one page's manner.
+    """
 
     def __init__(self, most_per_character: int = 200):
         self._frames: dict[str, list[np.ndarray]] = {}
@@ -57,7 +61,9 @@ class FrameBank:
                 self._frames[character] = rng.sample(known, self._most)
 
     def dress(self, text: str, page: int | None, rng: random.Random) -> np.ndarray:
-        """Features (3 * FRAME_SIZE,) of a run, its frames taken from one page where that page has the character."""
+        """Features (3 * FRAME_SIZE,) of a run, its frames taken from one page where that page has the
+        character.
+        """
         own = self._by_page[page] if page is not None else {}
         frames = np.stack([self._frame(character, own, rng) for character in text]).astype(np.float32)
         return np.concatenate([frames.mean(0), frames[0], frames[-1]])
@@ -72,15 +78,21 @@ class FrameBank:
         return rng.choice(frames)
 
 
-def seen_by_encoding(page: EncodedPage, truth: PageTruth, to_pixels: np.ndarray) -> tuple[SeenRuns, PageSample]:
-    """Match runs to units through the true characters that lie inside them. `to_pixels` (2, 3) maps points to page pixels."""
+def seen_by_encoding(
+    page: EncodedPage, truth: PageTruth, to_pixels: np.ndarray
+) -> tuple[SeenRuns, PageSample]:
+    """Match runs to units through the true characters that lie inside them. `to_pixels` (2, 3) maps points to
+    page pixels.
+    """
     boxes = np.array([run.box for run in page.runs], np.float32).reshape(-1, 4)
     centres = (truth.boxes[:, :2] + truth.boxes[:, 2:]) / 2 @ to_pixels[:, :2].T + to_pixels[:, 2]
     unit_of = np.full(len(boxes), -1)
     order = np.zeros(len(boxes))
     soft, kept = np.zeros(len(boxes), bool), np.zeros(len(boxes), bool)
     for i, (x0, y0, x1, y1) in enumerate(boxes):
-        inside = np.flatnonzero((centres[:, 0] >= x0) & (centres[:, 0] <= x1) & (centres[:, 1] >= y0) & (centres[:, 1] <= y1))
+        inside = np.flatnonzero(
+            (centres[:, 0] >= x0) & (centres[:, 0] <= x1) & (centres[:, 1] >= y0) & (centres[:, 1] <= y1)
+        )
         if len(inside):
             values, counts = np.unique(truth.unit_of[inside], return_counts=True)
             unit_of[i] = values[counts.argmax()]
@@ -133,12 +145,16 @@ def seen_by_simulation(truth: PageTruth, bank: FrameBank, rng: random.Random) ->
     page = bank.pick_page(rng)
     texts, features, boxes, line_boxes, strokes = [], [], [], [], []
     line_of, place, space, unit_of, order, soft, kept = [], [], [], [], [], [], []
-    for members in sorted(lines, key=lambda line: (round(float(truth.boxes[line, 1].mean()), 1), float(truth.boxes[line[0], 0]))):
+    for members in sorted(
+        lines, key=lambda line: (round(float(truth.boxes[line, 1].mean()), 1), float(truth.boxes[line[0], 0]))
+    ):
         line_box = _line_box(truth.boxes[members], slips, rng)
         characters, sources = _spell(members, truth, slips, rng)
         for spot, span in enumerate(split_runs(characters)):
             mine = [source for source in sources[span.first : span.last + 1] if source is not None]
-            text = "".join(_misread(character, slips, rng) for character in characters[span.first : span.last + 1])
+            text = "".join(
+                _misread(character, slips, rng) for character in characters[span.first : span.last + 1]
+            )
             values, counts = np.unique(truth.unit_of[mine], return_counts=True)
             texts.append(text)
             features.append(bank.dress(text, page, rng))
@@ -153,7 +169,13 @@ def seen_by_simulation(truth: PageTruth, bank: FrameBank, rng: random.Random) ->
         line_boxes.append(line_box)
         strokes.append(_stroke(members, truth, slips, rng))
     arrays = SeenRuns(
-        texts, np.array(boxes, np.float32), np.array(line_of), np.array(unit_of), np.array(order), np.array(soft), np.array(kept)
+        texts,
+        np.array(boxes, np.float32),
+        np.array(line_of),
+        np.array(unit_of),
+        np.array(order),
+        np.array(soft),
+        np.array(kept),
     )
     geometry, positions, _, _ = lay_out(
         np.array(line_boxes, np.float32),
@@ -168,15 +190,21 @@ def seen_by_simulation(truth: PageTruth, bank: FrameBank, rng: random.Random) ->
     return _sample(truth, arrays, np.array(features), geometry, positions)
 
 
-def _sample(truth: PageTruth, runs: SeenRuns, features: np.ndarray, geometry: np.ndarray, positions: np.ndarray) -> PageSample:
+def _sample(
+    truth: PageTruth, runs: SeenRuns, features: np.ndarray, geometry: np.ndarray, positions: np.ndarray
+) -> PageSample:
     is_continuation = truth.is_continuation and truth.page_index > 0
     tokens = page_tokens(truth.units, is_continuation, runs)
     legal = legal_structure(tokens, len(runs.texts), runs.texts, may_continue=truth.page_index > 0)
-    return PageSample(features.astype(np.float16), geometry.astype(np.float16), positions, np.array(tokens, np.int16), legal)
+    return PageSample(
+        features.astype(np.float16), geometry.astype(np.float16), positions, np.array(tokens, np.int16), legal
+    )
 
 
 def _true_lines(truth: PageTruth, slips: Slips) -> list[list[int]]:
-    """Characters of the page as lines: rows by vertical overlap, cut at wide gaps; indices from left to right."""
+    """Characters of the page as lines: rows by vertical overlap, cut at wide gaps; indices from left to
+    right.
+    """
     if not truth.chars:
         return []
     pieces = _pieces(truth)
@@ -191,7 +219,11 @@ def _true_lines(truth: PageTruth, slips: Slips) -> list[list[int]]:
             overlap = min(last[3], box[3]) - max(last[1], box[1])
             gap = box[0] - last[2]
             similar = 0.6 < height / max(last[3] - last[1], 0.1) < 1.7
-            if overlap > 0.6 * min(height, last[3] - last[1]) and -height < gap < slips.row_gap * height and similar:
+            if (
+                overlap > 0.6 * min(height, last[3] - last[1])
+                and -height < gap < slips.row_gap * height
+                and similar
+            ):
                 joined = line
                 break
         if joined is None:
@@ -208,7 +240,10 @@ def _pieces(truth: PageTruth) -> list[list[int]]:
     for i in range(1, len(truth.chars)):
         before, now = boxes[i - 1], boxes[i]
         height = now[3] - now[1]
-        is_beside = abs((before[1] + before[3]) - (now[1] + now[3])) < 0.7 * height and -0.5 * height < now[0] - before[2] < 0.6 * height
+        is_beside = (
+            abs((before[1] + before[3]) - (now[1] + now[3])) < 0.7 * height
+            and -0.5 * height < now[0] - before[2] < 0.6 * height
+        )
         if is_beside:
             pieces[-1].append(i)
         else:
@@ -244,16 +279,27 @@ def _line_box(boxes: np.ndarray, slips: Slips, rng: random.Random) -> list[float
     def off() -> float:
         return rng.gauss(0, slips.jitter) * height
 
-    return [x0 - 0.1 * height + off(), y0 - margin + off() / 2, x1 + 0.1 * height + off(), y1 + margin + off() / 2]
+    return [
+        x0 - 0.1 * height + off(),
+        y0 - margin + off() / 2,
+        x1 + 0.1 * height + off(),
+        y1 + margin + off() / 2,
+    ]
 
 
 def _stroke(line: list[int], truth: PageTruth, slips: Slips, rng: random.Random) -> float:
     """Width of the line's strokes in points: about a twelfth of its size, more where most of it is bold."""
     usual = 0.08 * float(np.median(truth.boxes[line, 3] - truth.boxes[line, 1]))
-    return usual * (slips.bold if truth.is_bold[line].mean() > 0.5 else 1.0) * float(np.exp(rng.gauss(0, slips.uneven_strokes)))
+    return (
+        usual
+        * (slips.bold if truth.is_bold[line].mean() > 0.5 else 1.0)
+        * float(np.exp(rng.gauss(0, slips.uneven_strokes)))
+    )
 
 
-def _spell(line: list[int], truth: PageTruth, slips: Slips, rng: random.Random) -> tuple[list[str], list[int | None]]:
+def _spell(
+    line: list[int], truth: PageTruth, slips: Slips, rng: random.Random
+) -> tuple[list[str], list[int | None]]:
     """Characters with the spaces between words, and the index of each (None for a space)."""
     characters, sources = [truth.chars[line[0]]], [line[0]]
     for before, now in itertools.pairwise(line):

@@ -3,20 +3,41 @@
 from dataclasses import replace
 from random import Random
 
-from ocr_app.training.styles import FAMILIES, FONTS, PAPERS, Family, FontSet, HeadingLook, ListLook, RunningHead, Style
+from ocr_app.training.styles import (
+    FAMILIES,
+    FONTS,
+    PAPERS,
+    Family,
+    FontSet,
+    HeadingLook,
+    ListLook,
+    RunningHead,
+    Style,
+)
 from ocr_app.training.texts import TextSource
 
-BLENDED_SHARE = 0.4  # of training documents; what is held out is of kinds never trained on, so kinds must not be learned by heart
+# of training documents; what is held out is of kinds never trained on, so kinds must not be learned by heart
+BLENDED_SHARE = 0.4
 BULLETS = ("•", "–", "▪", "◦", "*", "·", "-", "■", "○", "●", "—")
 NUMBERINGS = ("1.", "(1)", "1)", "a)", "(a)", "a.", "i.", "(i)", "A.", "I.")
 CHINESE_NUMBERINGS = ("1.", "(1)", "（1）", "1、", "①", "一、", "（一）", "a)")
-CHINESE_LOOKS = ("bold", "bold", "plain-large", "same-bold", "color")  # slant, small and large capitals show nothing there
+CHINESE_LOOKS = (
+    "bold",
+    "bold",
+    "plain-large",
+    "same-bold",
+    "color",
+)  # slant, small and large capitals show nothing there
 WITHOUT_BOLD = ("AR PL UKai",)
 COLORS = ("rgb(20,40,110)", "rgb(120,20,30)", "rgb(60,60,60)", "rgb(0,90,70)")
 
 
-def draw_style(rng: Random, *, split: str, language: str, texts: TextSource, loud_heads: float | None = None) -> Style:
-    """A style of the split's families and fonts; `loud_heads` instead of the family's share of running heads as loud as headings."""
+def draw_style(
+    rng: Random, *, split: str, language: str, texts: TextSource, loud_heads: float | None = None
+) -> Style:
+    """A style of the split's families and fonts; `loud_heads` instead of the family's share of running heads
+    as loud as headings.
+    """
     families = FAMILIES[split]
     family = _draw_family(rng, families)
     if split == "train" and rng.random() < BLENDED_SHARE:
@@ -101,7 +122,11 @@ def _draw_headings(rng: Random, kinds: tuple[str, ...], use_sans: bool) -> tuple
         is_plain = kind in ("plain-large", "italic", "smallcaps", "upper")
         looks.append(
             HeadingLook(
-                size=1.0 if kind == "same-bold" else max(size, 1.2) if kind in ("plain-large", "smallcaps") else size,
+                size=1.0
+                if kind == "same-bold"
+                else max(size, 1.2)
+                if kind in ("plain-large", "smallcaps")
+                else size,
                 bold=not is_plain or rng.random() < 0.3,
                 italic=kind == "italic",
                 smallcaps=kind == "smallcaps",
@@ -131,7 +156,9 @@ def _draw_lists(rng: Random, is_chinese: bool) -> ListLook:
 
 
 def _draw_heads(rng: Random, family: Family, texts: TextSource) -> tuple[RunningHead, RunningHead]:
-    """Furniture of one document: the header, the footer, both or neither; the page number stands in one of them."""
+    """Furniture of one document: the header, the footer, both or neither; the page number stands in one of
+    them.
+    """
     if rng.random() > family.running_heads:
         return RunningHead(), RunningHead()
     title, section = texts.title(40), texts.title(30)
@@ -139,7 +166,11 @@ def _draw_heads(rng: Random, family: Family, texts: TextSource) -> tuple[Running
         title = title.upper()
     page = _page_label(rng, texts)
     if rng.random() < 0.2:
-        section = f"{texts.title(24)}\n{section}" if rng.random() < 0.5 else f"{texts.identifier()}\n{texts.date()}\n{section}"
+        section = (
+            f"{texts.title(24)}\n{section}"
+            if rng.random() < 0.5
+            else f"{texts.identifier()}\n{texts.date()}\n{section}"
+        )
     code = rng.choice((texts.identifier(), texts.date(), section, texts.company(), ""))
     shapes = [
         (("", page, ""), ("", "", "")),

@@ -1,7 +1,9 @@
-"""How a training document looks: families of styles, drawn at random within wide bounds. Knows nothing of texts or of the typesetter.
+"""How a training document looks: families of styles, drawn at random within wide bounds. Knows nothing of
+texts or of the typesetter.
 
-A family stands for a kind of document (a manual, a novel, a ledger ...): which regions it has and which looks it prefers. Families and
-fonts are divided between training and held-out; a test checks that nothing is shared.
+A family stands for a kind of document (a manual, a novel, a ledger ...): which regions it has and which looks
+it prefers. Families and fonts are divided between training and held-out; a test checks that nothing is
+shared.
 """
 
 from dataclasses import dataclass, replace
@@ -68,11 +70,24 @@ class Family:
     sizes: tuple[float, float] = (9.0, 12.0)
     serif_share: float = 0.5
     numbered: tuple[str, ...] = ("none", "decimal", "decimal")  # headings
-    heading_looks: tuple[str, ...] = ("bold", "bold", "italic", "smallcaps", "upper", "plain-large", "same-bold", "color")
+    heading_looks: tuple[str, ...] = (
+        "bold",
+        "bold",
+        "italic",
+        "smallcaps",
+        "upper",
+        "plain-large",
+        "same-bold",
+        "color",
+    )
     running_heads: float = 0.85  # share of documents with a header or footer
-    loud_heads: float = 0.0  # share of those as loud as headings: only the pages before tell that they are none
+    loud_heads: float = (
+        0.0  # share of those as loud as headings: only the pages before tell that they are none
+    )
     max_depth: int = 3
-    share: float = 1.0  # how often it is drawn; tables have so many cells that two families of them go a long way
+    share: float = (
+        1.0  # how often it is drawn; tables have so many cells that two families of them go a long way
+    )
 
     def blended(self, other: "Family") -> "Family":
         """A kind of document between two: what both are made of, and the looks of either."""
@@ -80,7 +95,10 @@ class Family:
         kinds = dict.fromkeys((*self.regions, *other.regions))
         return Family(
             name=f"{self.name}+{other.name}",
-            regions={kind: self.regions.get(kind, 0) / first + other.regions.get(kind, 0) / second for kind in kinds},
+            regions={
+                kind: self.regions.get(kind, 0) / first + other.regions.get(kind, 0) / second
+                for kind in kinds
+            },
             papers=self.papers + other.papers,
             columns=self.columns + other.columns,
             sizes=(min(self.sizes[0], other.sizes[0]), max(self.sizes[1], other.sizes[1])),

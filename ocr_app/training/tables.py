@@ -1,4 +1,6 @@
-"""Contents of training tables: columns of words, numbers, dates and codes, with empty and wrapped cells. Knows nothing of layout."""
+"""Contents of training tables: columns of words, numbers, dates and codes, with empty and wrapped cells.
+Knows nothing of layout.
+"""
 
 import re
 from collections.abc import Callable
@@ -32,14 +34,30 @@ def draw_table(rng: Random, texts: TextSource, *, is_narrow: bool, max_rows: int
         repeat_head=rng.random() < 0.7,
         align_center=rng.random() < 0.2,
     )
-    return _build(rng, texts, kinds, num_rows, look, empty=rng.choice((0.0, 0.05, 0.2, 0.4)), has_head=rng.random() < 0.88)
+    return _build(
+        rng,
+        texts,
+        kinds,
+        num_rows,
+        look,
+        empty=rng.choice((0.0, 0.05, 0.2, 0.4)),
+        has_head=rng.random() < 0.88,
+    )
 
 
 def draw_ledger(rng: Random, texts: TextSource, num_rows: int) -> Table:
     """Dense rows without rules in small type, most of their cells short, many empty."""
-    kinds = rng.choice((["code", "date", "name", "long", "number"], ["code", "date", "date", "company", "number", "number"],
-                        ["date", "long", "number", "number", "number"], ["code", "name", "date", "date", "long", "number", "short"],
-                        ["code", "date", "name", "date", "date", "long", "number", "number"], ["short", "code", "words"]))  # fmt: skip
+    kinds = rng.choice(
+        (
+            ["code", "date", "name", "long", "number"],
+            ["code", "date", "date", "company", "number", "number"],
+            ["date", "long", "number", "number", "number"],
+            ["code", "name", "date", "date", "long", "number", "short"],
+            # fmt: skip
+            ["code", "date", "name", "date", "date", "long", "number", "number"],
+            ["short", "code", "words"],
+        )
+    )
     look = TableLook(
         stroke=rng.choice(("none", "none", "head", "columns")),
         zebra=False,
@@ -48,12 +66,27 @@ def draw_ledger(rng: Random, texts: TextSource, num_rows: int) -> Table:
         inset_x=rng.uniform(2, 6),
         inset_y=rng.uniform(0.8, 2.0),
     )
-    return _build(rng, texts, list(kinds), num_rows, look, empty=rng.uniform(0.1, 0.4), has_head=rng.random() < 0.9, wraps=0.25)
+    return _build(
+        rng,
+        texts,
+        list(kinds),
+        num_rows,
+        look,
+        empty=rng.uniform(0.1, 0.4),
+        has_head=rng.random() < 0.9,
+        wraps=0.25,
+    )
 
 
 def draw_register(rng: Random, texts: TextSource, num_rows: int) -> Table:
     """A wide ruled list, one line a row, that runs over many pages."""
-    kinds = ["date", *(rng.choice(("date", "company", "place", "number", "words", "code", "name")) for _ in range(rng.randint(4, 8)))]
+    kinds = [
+        "date",
+        *(
+            rng.choice(("date", "company", "place", "number", "words", "code", "name"))
+            for _ in range(rng.randint(4, 8))
+        ),
+    ]
     look = TableLook(
         stroke=rng.choice(("grid", "grid", "grid", "rows")),
         zebra=rng.random() < 0.2,
@@ -63,11 +96,28 @@ def draw_register(rng: Random, texts: TextSource, num_rows: int) -> Table:
         inset_y=rng.uniform(1.0, 3.0),
         repeat_head=rng.random() < 0.6,
     )
-    return _build(rng, texts, kinds, num_rows, look, empty=rng.choice((0.0, 0.05, 0.15)), has_head=rng.random() < 0.85, wraps=0.05)
+    return _build(
+        rng,
+        texts,
+        kinds,
+        num_rows,
+        look,
+        empty=rng.choice((0.0, 0.05, 0.15)),
+        has_head=rng.random() < 0.85,
+        wraps=0.05,
+    )
 
 
 def _build(
-    rng: Random, texts: TextSource, kinds: list[str], num_rows: int, look: TableLook, *, empty: float, has_head: bool, wraps: float = 0.4
+    rng: Random,
+    texts: TextSource,
+    kinds: list[str],
+    num_rows: int,
+    look: TableLook,
+    *,
+    empty: float,
+    has_head: bool,
+    wraps: float = 0.4,
 ) -> Table:
     makers = _makers(rng, texts, wraps, is_uniform=rng.random() < 0.8)
     upper = rng.random() < 0.25
@@ -76,10 +126,18 @@ def _build(
     rows = [head] if has_head else []
     for _ in range(num_rows):
         row = [makers[kind]() for kind in kinds]
-        row = ["" if rng.random() < empty and not (first_filled and column == 0) else cell for column, cell in enumerate(row)]
+        row = [
+            "" if rng.random() < empty and not (first_filled and column == 0) else cell
+            for column, cell in enumerate(row)
+        ]
         rows.append(tuple(row if any(row) else [makers[kinds[0]](), *row[1:]]))
     aligns = tuple(
-        "right" if kind in RIGHT_ALIGNED and rng.random() < 0.85 else "center" if rng.random() < 0.1 else "left" for kind in kinds
+        "right"
+        if kind in RIGHT_ALIGNED and rng.random() < 0.85
+        else "center"
+        if rng.random() < 0.1
+        else "left"
+        for kind in kinds
     )
     widths = tuple((2.5 if kind == "long" else 1.4) if kind in NEEDS_ROOM else None for kind in kinds)
     if all(width is None for width in widths) and rng.random() < 0.5:
@@ -92,7 +150,9 @@ def _head_cell(rng: Random, texts: TextSource, upper: bool) -> str:
     return text.upper() if upper else text
 
 
-def _makers(rng: Random, texts: TextSource, wraps: float, *, is_uniform: bool) -> dict[str, Callable[[], str]]:
+def _makers(
+    rng: Random, texts: TextSource, wraps: float, *, is_uniform: bool
+) -> dict[str, Callable[[], str]]:
     """One function per kind of column. In a uniform column all numbers have one shape."""
     shape = rng.choice(("{:,}", "{:,.2f}", "{}", "${:,.2f}", "{}%"))
     largest = rng.choice((99, 2000, 900_000))
@@ -119,18 +179,26 @@ def _makers(rng: Random, texts: TextSource, wraps: float, *, is_uniform: bool) -
 
 
 def _date_maker(rng: Random) -> Callable[[], str]:
-    shape = rng.choice(("{m:02}/{d:02}/{y}", "{y}-{m:02}-{d:02}", "{d:02}.{m:02}.{y}", "{m:02}-{d:02}-{y}", "{m:02}/{d:02}"))
+    shape = rng.choice(
+        ("{m:02}/{d:02}/{y}", "{y}-{m:02}-{d:02}", "{d:02}.{m:02}.{y}", "{m:02}-{d:02}-{y}", "{m:02}/{d:02}")
+    )
     first_year = rng.randint(1900, 2030)
     return lambda: shape.format(y=first_year + rng.randint(0, 1), m=rng.randint(1, 12), d=rng.randint(1, 28))
 
 
 def fit_columns(table: Table, available: float, char_width: float) -> tuple[Table, tuple[float | None, ...]]:
-    """Widths in points that hold every word of every column; columns that find no room are left out. None: as wide as needed."""
+    """Widths in points that hold every word of every column; columns that find no room are left out. None: as
+    wide as needed.
+    """
     while True:
-        natural = [_column_width(table, column, char_width, by_word=False) for column in range(len(table.aligns))]
+        natural = [
+            _column_width(table, column, char_width, by_word=False) for column in range(len(table.aligns))
+        ]
         if sum(natural) <= available * 0.95:
             return table, tuple(None for _ in natural)
-        narrowest = [_column_width(table, column, char_width, by_word=True) for column in range(len(table.aligns))]
+        narrowest = [
+            _column_width(table, column, char_width, by_word=True) for column in range(len(table.aligns))
+        ]
         if sum(narrowest) <= available:
             return table, _share_width(narrowest, natural, available)
         if len(table.aligns) == 1:
@@ -139,7 +207,9 @@ def fit_columns(table: Table, available: float, char_width: float) -> tuple[Tabl
 
 
 def _share_width(narrowest: list[float], natural: list[float], available: float) -> tuple[float, ...]:
-    """Short columns get what they need; the long ones divide the rest evenly, but none gets less than its longest word."""
+    """Short columns get what they need; the long ones divide the rest evenly, but none gets less than its
+    longest word.
+    """
     widths = list(narrowest)
     free = available - sum(narrowest)
     order = sorted(range(len(widths)), key=lambda column: natural[column] - narrowest[column])

@@ -46,7 +46,11 @@ def page_tokens(units: Sequence[Unit], is_continuation: bool, runs: SeenRuns) ->
             if awaits_continuation and kind in CONTINUABLE_KINDS:
                 tokens.append(Structure.CONTINUE)
             awaits_continuation = False
-        tokens += _table_tokens(units, region, runs) if kind is UnitKind.CELL else _text_tokens(units[region[0][0]], region[0][1], runs)
+        tokens += (
+            _table_tokens(units, region, runs)
+            if kind is UnitKind.CELL
+            else _text_tokens(units[region[0][0]], region[0][1], runs)
+        )
     for run in np.flatnonzero(runs.unit_of < 0):
         tokens += [Structure.FURNITURE, NUM_STRUCTURE_TOKENS + int(run)]
     return [*map(int, tokens), int(Structure.END_PAGE)]
@@ -85,7 +89,9 @@ def _opening(unit: Unit) -> Structure:
 
 
 def _table_tokens(units: Sequence[Unit], cells: list[tuple[int, list[int]]], runs: SeenRuns) -> list[int]:
-    """All rows that hold text; empty cells are opened before those with text, and not after them: the writer fills rows up."""
+    """All rows that hold text; empty cells are opened before those with text, and not after them: the writer
+    fills rows up.
+    """
     tokens: list[int] = []
     row = None
     column = 0
@@ -110,7 +116,9 @@ def _joined(members: list[int], runs: SeenRuns, *, keeps_lines: bool) -> list[in
 
 
 def _join(before: int, after: int, runs: SeenRuns, *, keeps_lines: bool) -> list[int]:
-    """What stands between two runs of a unit: mostly nothing, since runs say whether a space follows and a new line means one."""
+    """What stands between two runs of a unit: mostly nothing, since runs say whether a space follows and a
+    new line means one.
+    """
     if runs.line_of[before] == runs.line_of[after]:
         return []
     (_, top, right, bottom), (left, next_top, _, next_bottom) = runs.boxes[before], runs.boxes[after]
@@ -123,7 +131,8 @@ def _join(before: int, after: int, runs: SeenRuns, *, keeps_lines: bool) -> list
 
 
 def legal_structure(tokens: list[int], num_runs: int, texts: list[str], *, may_continue: bool) -> np.ndarray:
-    """(T, NUM_STRUCTURE_TOKENS + 1) bool: what the grammar allows before each token, the last column for pointers.
+    """(T, NUM_STRUCTURE_TOKENS + 1) bool: what the grammar allows before each token, the last column for
+    pointers.
 
     Raises AssertionError when a token is not allowed: then the targets are wrong.
     """

@@ -1,8 +1,9 @@
 """Free text for training pages: passages of installed Debian packages, and made-up names, numbers and codes.
 
-Nothing is downloaded and nothing is redistributed: the passages are read at run time from `debian-reference` (en, de, fr, es, zh-cn),
-`developers-reference`, `fortunes`, `fortunes-zh` and `bible-kjv-text`. Where none is installed, words are made up from syllables, and a
-warning says so. A tenth of all passages, chosen by a checksum, belongs to the held-out split and is never used for training.
+Nothing is downloaded and nothing is redistributed: the passages are read at run time from `debian-reference`
+(en, de, fr, es, zh-cn), `developers-reference`, `fortunes`, `fortunes-zh` and `bible-kjv-text`. Where none is
+installed, words are made up from syllables, and a warning says so. A tenth of all passages, chosen by a
+checksum, belongs to the held-out split and is never used for training.
 
 Knows nothing of layout.
 """
@@ -72,7 +73,9 @@ def alphabet() -> frozenset[str]:
         characters = set(CHARACTERS.read_text(encoding="utf-8"))
     else:
         characters = set(map(chr, (*range(33, 127), *range(0xC0, 0x180), *range(0x4E00, 0x9FA6))))
-    return frozenset(c for c in characters if not (c.isspace() or c in "\u00ad\u200b\ufeff" or _is_left_out(c)))
+    return frozenset(
+        c for c in characters if not (c.isspace() or c in "\u00ad\u200b\ufeff" or _is_left_out(c))
+    )
 
 
 def clean(text: str) -> str:
@@ -83,7 +86,11 @@ def clean(text: str) -> str:
 
 
 def _is_left_out(character: str) -> bool:
-    return "\u0400" <= character <= "\u04ff" or "\u3041" <= character <= "\u30ff" or "\uac00" <= character <= "\ud7af"
+    return (
+        "\u0400" <= character <= "\u04ff"
+        or "\u3041" <= character <= "\u30ff"
+        or "\uac00" <= character <= "\ud7af"
+    )
 
 
 def _plain(markup: str) -> str:
@@ -107,14 +114,20 @@ def _read_html(path: Path, into: dict[str, list]) -> None:
         elif tag == "p":
             into["prose"].append(_plain(body))
         else:
-            into["titles"].append(re.sub(r"^\D{0,9}[\d.A-Z]*\d\.\s*|^第 ?\d+ ?章 ?", "", _plain(body)).rstrip("¶ "))
+            into["titles"].append(
+                re.sub(r"^\D{0,9}[\d.A-Z]*\d\.\s*|^第 ?\d+ ?章 ?", "", _plain(body)).rstrip("¶ ")
+            )
 
 
 def _read_fortunes(path: Path, into: dict[str, list]) -> None:
     text = re.sub(r"\x1b\[[\d;]*m", "", path.read_text(encoding="utf-8", errors="replace"))
     glue = "" if path.name in ("chinese", "song100", "tang300") else " "
     for entry in re.split(r"^%\s*$", text, flags=re.MULTILINE):
-        lines = [line for line in entry.splitlines() if line.strip() and not line.strip().startswith(("--", "题目", "作者", "《"))]
+        lines = [
+            line
+            for line in entry.splitlines()
+            if line.strip() and not line.strip().startswith(("--", "题目", "作者", "《"))
+        ]
         if path.name in ("song100", "tang300", "songs-poems"):
             into["verses"].append(_clean_lines("\n".join(lines))[:24])
         else:
@@ -124,9 +137,15 @@ def _read_fortunes(path: Path, into: dict[str, list]) -> None:
 def _read_bible(path: Path, into: dict[str, list]) -> None:
     """The file is a table of offsets followed by LZW streams; gzip unpacks each."""
     for piece in path.read_bytes().split(b"\x1f\x9d\x90")[1:13]:
-        done = subprocess.run(["gzip", "-dc"], input=b"\x1f\x9d\x90" + piece, capture_output=True, check=False)
-        verses = [re.sub(r"^\w+?\d+:\d+ ", "", clean(line)) for line in done.stdout.decode("latin-1").splitlines()]
-        into["prose"] += [" ".join(verses[start : start + 4]) for start in range(0, len(verses), 24)]  # a sixth: it is one tone of many
+        done = subprocess.run(
+            ["gzip", "-dc"], input=b"\x1f\x9d\x90" + piece, capture_output=True, check=False
+        )
+        verses = [
+            re.sub(r"^\w+?\d+:\d+ ", "", clean(line)) for line in done.stdout.decode("latin-1").splitlines()
+        ]
+        into["prose"] += [
+            " ".join(verses[start : start + 4]) for start in range(0, len(verses), 24)
+        ]  # a sixth: it is one tone of many
 
 
 @lru_cache(maxsize=8)
@@ -136,7 +155,18 @@ def _passages(language: str) -> dict[str, list]:
         _read_html(path, found)
     fortunes = ("chinese", "song100", "tang300") if language == "zh" else ()
     if language == "en":
-        fortunes = ("people", "science", "computers", "wisdom", "literature", "songs-poems", "definitions", "politics", "work", "law")
+        fortunes = (
+            "people",
+            "science",
+            "computers",
+            "wisdom",
+            "literature",
+            "songs-poems",
+            "definitions",
+            "politics",
+            "work",
+            "law",
+        )
         for path in sorted(DEVELOPERS.glob("*.html")):
             _read_html(path, found)
         if BIBLE.exists():
@@ -149,13 +179,17 @@ def _passages(language: str) -> dict[str, list]:
 
 def _invented(language: str) -> dict[str, list]:
     """Made-up words, for machines without the packages: enough to lay out pages, not to train well."""
-    warnings.warn(f"No text package for {language!r} is installed; words are made up.", RuntimeWarning, stacklevel=4)
+    warnings.warn(
+        f"No text package for {language!r} is installed; words are made up.", RuntimeWarning, stacklevel=4
+    )
     rng = Random(language)
 
     def phrase(num_words: int) -> str:
         if language == "zh":
             return "".join(rng.choice(HANZI) for _ in range(num_words * 2))
-        return " ".join("".join(rng.choice(SYLLABLES) for _ in range(rng.randint(1, 4))) for _ in range(num_words)).capitalize()
+        return " ".join(
+            "".join(rng.choice(SYLLABLES) for _ in range(rng.randint(1, 4))) for _ in range(num_words)
+        ).capitalize()
 
     def passage() -> str:
         stop = "。" if language == "zh" else ". "
@@ -183,8 +217,15 @@ def load_corpus(language: str, split: str) -> Corpus:
         found = _invented(language)
     shortest = 24 if language == "zh" else 60
     wanted = split == "held_out"
-    found = found | {"prose": [re.sub(NUMBERED, "", p) for p in found["prose"] if len(p) >= shortest and p[-1] in SENTENCE_ENDS]}
-    kept = {name: [p for p in dict.fromkeys(entries) if p and _is_held_out(p) == wanted] for name, entries in found.items()}
+    found = found | {
+        "prose": [
+            re.sub(NUMBERED, "", p) for p in found["prose"] if len(p) >= shortest and p[-1] in SENTENCE_ENDS
+        ]
+    }
+    kept = {
+        name: [p for p in dict.fromkeys(entries) if p and _is_held_out(p) == wanted]
+        for name, entries in found.items()
+    }
     kept["titles"] = [p for p in kept["titles"] if 2 <= len(p) <= 70]
     kept["cells"] = [p for p in kept["cells"] if 1 <= len(p) <= 90]
     return Corpus(**{name: tuple(entries) for name, entries in kept.items()})
@@ -204,12 +245,16 @@ class TextSource:
         return self.language == "zh"
 
     def passage(self, max_chars: int) -> str:
-        """Consecutive sentences of one source, at most about `max_chars` long (a third of that for Chinese), never empty."""
+        """Consecutive sentences of one source, at most about `max_chars` long (a third of that for Chinese),
+        never empty.
+        """
         limit = max_chars // 3 if self.is_chinese else max_chars
         text = self.rng.choice(self.corpus.prose)
         while len(text) < limit * 0.6:
             text += ("" if self.is_chinese else " ") + self.rng.choice(self.corpus.prose)
-        sentences = re.findall(r"[^。！？]+[。！？]?" if self.is_chinese else r".+?(?:[.!?](?=\s)|$)\s*", text)
+        sentences = re.findall(
+            r"[^。！？]+[。！？]?" if self.is_chinese else r".+?(?:[.!?](?=\s)|$)\s*", text
+        )
         taken = sentences[0]
         for sentence in sentences[1:]:
             if len(taken) + len(sentence) > limit:
@@ -221,7 +266,9 @@ class TextSource:
         if len(text) <= max_chars:
             return text
         cut = text[:max_chars]
-        return (cut if self.is_chinese or " " not in cut else cut.rsplit(" ", 1)[0]).strip() or text[:max_chars]
+        return (cut if self.is_chinese or " " not in cut else cut.rsplit(" ", 1)[0]).strip() or text[
+            :max_chars
+        ]
 
     def title(self, max_chars: int = 60) -> str:
         if self.rng.random() < 0.6 and self.corpus.titles:
@@ -255,9 +302,14 @@ class TextSource:
 
     def name(self) -> str:
         glue = "" if self.is_chinese else " "
-        first, last = self.rng.choice(self.vocabulary.first_names), self.rng.choice(self.vocabulary.last_names)
+        first, last = (
+            self.rng.choice(self.vocabulary.first_names),
+            self.rng.choice(self.vocabulary.last_names),
+        )
         return (
-            last + first if self.is_chinese else first + glue + (f"{chr(65 + self.rng.randrange(26))}. " * (self.rng.random() < 0.2)) + last
+            last + first
+            if self.is_chinese
+            else first + glue + (f"{chr(65 + self.rng.randrange(26))}. " * (self.rng.random() < 0.2)) + last
         )
 
     def place(self) -> str:
@@ -265,7 +317,12 @@ class TextSource:
 
     def company(self) -> str:
         glue = "" if self.is_chinese else " "
-        return glue.join((self.rng.choice(self.vocabulary.last_names + self.vocabulary.places), self.rng.choice(self.vocabulary.companies)))
+        return glue.join(
+            (
+                self.rng.choice(self.vocabulary.last_names + self.vocabulary.places),
+                self.rng.choice(self.vocabulary.companies),
+            )
+        )
 
     def date(self) -> str:
         year, month, day = self.rng.randint(1898, 2031), self.rng.randint(1, 12), self.rng.randint(1, 28)
@@ -273,10 +330,19 @@ class TextSource:
             return f"{year}年{month}月{day}日"
         word = self.vocabulary.months[month - 1]
         written = f"{word} {day}, {year}" if self.language == "en" else f"{day} {word} {year}"
-        return self.rng.choice((f"{month:02}/{day:02}/{year}", f"{month:02}-{day:02}-{year}", f"{year}-{month:02}-{day:02}", written))
+        return self.rng.choice(
+            (
+                f"{month:02}/{day:02}/{year}",
+                f"{month:02}-{day:02}-{year}",
+                f"{year}-{month:02}-{day:02}",
+                written,
+            )
+        )
 
     def number(self) -> str:
-        value = self.rng.choice((self.rng.randint(0, 99), self.rng.randint(0, 9999), self.rng.randint(0, 4_000_000)))
+        value = self.rng.choice(
+            (self.rng.randint(0, 99), self.rng.randint(0, 9999), self.rng.randint(0, 4_000_000))
+        )
         shape = self.rng.choice(("{:,}", "{:,.2f}", "{}", "({:,})", "-{}", "{}%", "${:,.2f}", "{:.1f}"))
         return shape.format(value)
 

@@ -1,7 +1,8 @@
-"""Trains the embedded reader on a prepared file: `python -m ocr_app.training.train data.npz --out run/ --minutes 60`.
+"""Trains the embedded reader on a prepared file: `python -m ocr_app.training.train data.npz --out run/
+--minutes 60`.
 
-Resumes by itself from `run/checkpoint.pt`. `--device cuda` trains in bfloat16 with larger steps. Writes a log (JSON lines), a loss curve
-(PNG), and at the end the weights as `reader.safetensors`.
+Resumes by itself from `run/checkpoint.pt`. `--device cuda` trains in bfloat16 with larger steps. Writes a log
+(JSON lines), a loss curve (PNG), and at the end the weights as `reader.safetensors`.
 """
 
 import argparse
@@ -30,19 +31,24 @@ SIGHTS = ("all", "none", "random", "routed")
 
 @dataclass(frozen=True, slots=True)
 class TrainConfig:
-    """One run. Learning rate: linear warm-up, then a cosine over the run's minutes down to a tenth of a percent."""
+    """One run. Learning rate: linear warm-up, then a cosine over the run's minutes down to a tenth of a
+    percent.
+    """
 
     minutes: float = 60.0
     learning_rate: float = 2e-3
     warmup_steps: int = 100
     weight_decay: float = 0.01
-    region_weight: float = 8.0  # of tokens that open a region: few among thousands of pointers, and what structure hangs on
+    region_weight: float = (
+        8.0  # of tokens that open a region: few among thousands of pointers, and what structure hangs on
+    )
     join_weight: float = 4.0
     cell_weight: float = 2.0
     average_decay: float = 0.998  # of the running average of weights, which is what is shipped
     sight_weights: tuple[float, ...] = (0.45, 0.15, 0.2, 0.2)  # of SIGHTS
     misread_share: float = 0.08
-    bfloat16: bool = False  # always so on CUDA; on a CPU with instructions for it, products of matrices take a quarter of the time
+    # always so on CUDA; on a CPU with instructions for it, products of matrices take a quarter of the time
+    bfloat16: bool = False
     save_every_s: float = 120.0
     report_steps: int = 25
     seed: int = 0
@@ -55,7 +61,9 @@ class Trainer:
         self.model, self.config, self.device = model.to(device), config, device
         self.in_bfloat16 = device == "cuda" or config.bfloat16
         self.average = {name: value.clone() for name, value in model.state_dict().items()}
-        self.optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, betas=(0.9, 0.98), weight_decay=config.weight_decay)
+        self.optimizer = torch.optim.AdamW(
+            model.parameters(), lr=config.learning_rate, betas=(0.9, 0.98), weight_decay=config.weight_decay
+        )
         self.structure_weights = structure_weights(config).to(device)
         self.step_index = 0
         self.trained_s = 0.0
@@ -67,13 +75,19 @@ class Trainer:
 
     def learning_rate(self) -> float:
         cosine = 0.5 * (1 + torch.cos(torch.tensor(self.share_done * torch.pi)).item())
-        return self.config.learning_rate * min(1.0, (self.step_index + 1) / self.config.warmup_steps) * max(1e-3, cosine)
+        return (
+            self.config.learning_rate
+            * min(1.0, (self.step_index + 1) / self.config.warmup_steps)
+            * max(1e-3, cosine)
+        )
 
     def step(self, documents: list[Document]) -> dict[str, float]:
         """Learn from one batch; returns its figures."""
         started = time.perf_counter()
         batch = collate(documents, self.rng, misread_share=self.config.misread_share).to(self.device)
-        references = self.rng.choices(SIGHTS, self.config.sight_weights)[0] if len(documents[0]) > 1 else "all"
+        references = (
+            self.rng.choices(SIGHTS, self.config.sight_weights)[0] if len(documents[0]) > 1 else "all"
+        )
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate()
         with torch.autocast(self.device, torch.bfloat16) if self.in_bfloat16 else nullcontext():
@@ -89,8 +103,14 @@ class Trainer:
         return {"loss": loss.item(), **accuracies(logits.detach(), batch)}
 
     def _sight(self, references: str) -> Sight:
-        """Budgets smaller than at reading, and no overlap at times, so that the router has to choose though the documents are short."""
-        return Sight(references=references, block_budget=self.rng.choice((2, 4, 12)), overlap_pages=self.rng.choice((0, 1)))
+        """Budgets smaller than at reading, and no overlap at times, so that the router has to choose though
+        the documents are short.
+        """
+        return Sight(
+            references=references,
+            block_budget=self.rng.choice((2, 4, 12)),
+            overlap_pages=self.rng.choice((0, 1)),
+        )
 
     @torch.no_grad()
     def _update_average(self) -> None:
@@ -121,7 +141,9 @@ class Trainer:
 
 
 def start_from(trainer: Trainer, path: Path) -> None:
-    """Take over the averaged weights of another run. What it did not have yet, geometry features at the end too, starts at nothing."""
+    """Take over the averaged weights of another run. What it did not have yet, geometry features at the end
+    too, starts at nothing.
+    """
     known = torch.load(path, map_location=trainer.device, weights_only=True)["average"]
     state = trainer.model.state_dict()
     num_known = len(known["geometry_mean"])
@@ -140,14 +162,18 @@ def structure_weights(config: TrainConfig) -> Tensor:
     """(NUM_STRUCTURE_TOKENS,) weight of each structure token in the loss; a pointer has 1."""
     weights = torch.ones(NUM_STRUCTURE_TOKENS)
     weights[list(REGIONS)] = config.region_weight
-    weights[[Structure.CONTINUE, Structure.LINE_BREAK, Structure.DROP_HYPHEN, Structure.JOIN]] = config.join_weight
+    weights[[Structure.CONTINUE, Structure.LINE_BREAK, Structure.DROP_HYPHEN, Structure.JOIN]] = (
+        config.join_weight
+    )
     weights[[Structure.ROW, Structure.CELL]] = config.cell_weight
     return weights
 
 
 @torch.no_grad()
 def accuracies(logits: Tensor, batch: Batch) -> dict[str, float]:
-    """Share of right tokens, of right structure tokens, and of documents without a wrong token, earlier tokens being the true ones."""
+    """Share of right tokens, of right structure tokens, and of documents without a wrong token, earlier
+    tokens being the true ones.
+    """
     is_target = batch.targets != IGNORED
     is_structure = is_target & (batch.targets < NUM_STRUCTURE_TOKENS)
     right = logits.argmax(-1) == batch.targets
@@ -159,7 +185,9 @@ def accuracies(logits: Tensor, batch: Batch) -> dict[str, float]:
 
 
 @torch.no_grad()
-def validate(model: PointerReader, documents: list[Document], device: str, *, references: str = "all", most: int = 40) -> dict[str, float]:
+def validate(
+    model: PointerReader, documents: list[Document], device: str, *, references: str = "all", most: int = 40
+) -> dict[str, float]:
     """Mean figures over held-out documents, cut to three pages."""
     rng, figures = random.Random(1), []
     for document in documents[:most]:
@@ -172,7 +200,8 @@ def validate(model: PointerReader, documents: list[Document], device: str, *, re
 def standardise(model: PointerReader, documents: list[Document]) -> None:
     """Set the statistics of features and geometry from the data.
 
-    Geometry matters most here: heights that tell a heading differ by tenths where flags differ by ones, and would be learned last.
+    Geometry matters most here: heights that tell a heading differ by tenths where flags differ by ones, and
+    would be learned last.
     """
     pages = [page for document in documents for page in document]
     features = torch.cat([torch.from_numpy(page.features[::4]).float() for page in pages])
@@ -183,7 +212,9 @@ def standardise(model: PointerReader, documents: list[Document]) -> None:
     model.geometry_scale.copy_(1 / geometry.std(0).clamp_min(0.02))
 
 
-def train(trainer: Trainer, documents: list[Document], plan: BatchPlan, held_out: list[Document], out: Path) -> None:
+def train(
+    trainer: Trainer, documents: list[Document], plan: BatchPlan, held_out: list[Document], out: Path
+) -> None:
     """Run until the minutes are used up, reporting and saving on the way."""
     config, recent, last_save = trainer.config, [], time.monotonic()
     batches = plan_batches(documents, plan, trainer.rng)
@@ -192,14 +223,22 @@ def train(trainer: Trainer, documents: list[Document], plan: BatchPlan, held_out
             recent.append(trainer.step(next(batches)))
             bar.update(100 * trainer.share_done - bar.n)
             if trainer.step_index % config.report_steps == 0:
-                row: dict[str, Any] = {name: sum(figures[name] for figures in recent) / len(recent) for name in recent[0]}
-                row |= {"step": trainer.step_index, "minutes": trainer.trained_s / 60, "rate": trainer.learning_rate()}
+                row: dict[str, Any] = {
+                    name: sum(figures[name] for figures in recent) / len(recent) for name in recent[0]
+                }
+                row |= {
+                    "step": trainer.step_index,
+                    "minutes": trainer.trained_s / 60,
+                    "rate": trainer.learning_rate(),
+                }
                 recent = []
                 if trainer.step_index % (10 * config.report_steps) == 0 and held_out:
                     row["held_out"] = validate(trainer.model.eval(), held_out, trainer.device)
                     trainer.model.train()
                 print(json.dumps(row), file=log, flush=True)
-                bar.set_postfix(step=trainer.step_index, loss=f"{row['loss']:.3f}", token=f"{row['token']:.4f}")
+                bar.set_postfix(
+                    step=trainer.step_index, loss=f"{row['loss']:.3f}", token=f"{row['token']:.4f}"
+                )
             if time.monotonic() - last_save > config.save_every_s:
                 trainer.save(out / "checkpoint.pt")
                 last_save = time.monotonic()
@@ -215,7 +254,9 @@ def export(trainer: Trainer, path: Path, about: dict[str, str]) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data", type=Path, nargs="+", help="files made by training.prepare")
     parser.add_argument("--held-out", type=Path, help="a file of the held-out split, for validation")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
@@ -224,9 +265,18 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--learning-rate", type=float, default=2e-3)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--bfloat16", action="store_true", help="on CPUs too, where they have instructions for it (avx512_bf16, amx)")
+    parser.add_argument(
+        "--bfloat16",
+        action="store_true",
+        help="on CPUs too, where they have instructions for it (avx512_bf16, amx)",
+    )
     parser.add_argument("--pages-per-step", type=int, default=8)
-    parser.add_argument("--shape", type=json.loads, default={}, help="sizes other than the default, as JSON: '{\"width\": 256}'")
+    parser.add_argument(
+        "--shape",
+        type=json.loads,
+        default={},
+        help="sizes other than the default, as JSON: '{\"width\": 256}'",
+    )
     args = parser.parse_args(argv)
 
     torch.set_num_threads(args.threads)
@@ -248,8 +298,15 @@ def main(argv: list[str] | None = None) -> int:
     figures = {}
     if held_out:
         model.load_state_dict(trainer.average)
-        figures = {references: validate(model.eval(), held_out, args.device, references=references) for references in SIGHTS}
-    about = {"steps": str(trainer.step_index), "minutes": f"{trainer.trained_s / 60:.1f}", "figures": json.dumps(figures)}
+        figures = {
+            references: validate(model.eval(), held_out, args.device, references=references)
+            for references in SIGHTS
+        }
+    about = {
+        "steps": str(trainer.step_index),
+        "minutes": f"{trainer.trained_s / 60:.1f}",
+        "figures": json.dumps(figures),
+    }
     export(trainer, args.out / "reader.safetensors", {**about, "config": json.dumps(asdict(config))})
     from ocr_app.training.curve import draw_curve
 

@@ -1,8 +1,9 @@
 """What is on a laid-out page: every character, its box, and the unit of text it belongs to.
 
-The typesetter wraps each unit in a colour that is the unit's number. PyMuPDF tells the colour of every character, so no text has to be
-aligned with another. Walking a unit's source text along its characters then tells which hyphens the typesetter put in, and checks that
-nothing was lost. Knows nothing of how pages are written or drawn.
+The typesetter wraps each unit in a colour that is the unit's number. PyMuPDF tells the colour of every
+character, so no text has to be aligned with another. Walking a unit's source text along its characters then
+tells which hyphens the typesetter put in, and checks that nothing was lost. Knows nothing of how pages are
+written or drawn.
 """
 
 import re
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
     import pymupdf
 
 LEADER = "\ue000"  # in a source text: any number of dots, put in by the typesetter
-BOLD_NAME = re.compile("bold|black|heavy|semib|demi", re.IGNORECASE)  # of a font: PDF flags are not set by every typesetter
+BOLD_NAME = re.compile(
+    "bold|black|heavy|semib|demi", re.IGNORECASE
+)  # of a font: PDF flags are not set by every typesetter
 HYPHENS = "-\u00ad\u2010"
 
 
 class TraceError(Exception):
-    """A laid-out page does not hold exactly the text that was sent to the typesetter (a glyph or a colour got lost)."""
+    """A laid-out page does not hold exactly the text that was sent to the typesetter (a glyph or a colour got
+    lost).
+    """
 
 
 class UnitKind(StrEnum):
@@ -68,7 +73,11 @@ class PageTruth:
     soft_hyphen: np.ndarray  # (N,) bool: put in by the typesetter at the end of a line
     line_end: np.ndarray  # (N,) bool: ends a line that is kept; only in units with keeps_lines
     is_bold: np.ndarray  # (N,) bool
-    texts: tuple[str, ...]  # of each unit, what stands on this page: with spaces, without soft hyphens, lines divided by newlines if kept
+    texts: tuple[
+        str, ...
+        # of each unit, what stands on this page: with spaces, without soft hyphens, lines divided by newlines if
+        # kept
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +122,9 @@ class _Characters:
     is_bold: list[bool] = field(default_factory=list)
 
 
-def trace_document(pdf: bytes, sources: dict[int, SourceUnit], label: Callable[[int], str], max_pages: int) -> tuple[PageTruth, ...]:
+def trace_document(
+    pdf: bytes, sources: dict[int, SourceUnit], label: Callable[[int], str], max_pages: int
+) -> tuple[PageTruth, ...]:
     """The truth of the first `max_pages` pages of a PDF whose colours are unit numbers.
 
     `label` gives what is printed as the number of a page, by its index.
@@ -127,7 +138,11 @@ def trace_document(pdf: bytes, sources: dict[int, SourceUnit], label: Callable[[
         last_label = label(len(document) - 1)
         for page in document.pages(0, min(max_pages, len(document))):
             truth = _trace_page(page, sources, cursors, (label(page.number), last_label), last_regions)
-            last_regions = {unit.region for unit in truth.units if unit.kind not in (UnitKind.FURNITURE, UnitKind.FOOTNOTE)}
+            last_regions = {
+                unit.region
+                for unit in truth.units
+                if unit.kind not in (UnitKind.FURNITURE, UnitKind.FOOTNOTE)
+            }
             pages.append(truth)
         if max_pages >= len(document):
             _check_complete(sources, cursors)
@@ -150,13 +165,19 @@ def _characters(page: "pymupdf.Page") -> Iterator[tuple[int, str, tuple[float, f
                 is_bold = BOLD_NAME.search(span["font"]) is not None
                 red, green, blue = span["color"] >> 16, span["color"] >> 8 & 255, span["color"] & 255
                 for char in span["chars"]:
-                    is_unseen = char["c"] == "\u00ad" and char is not last  # browsers leave in what they did not divide at
+                    is_unseen = (
+                        char["c"] == "\u00ad" and char is not last
+                    )  # browsers leave in what they did not divide at
                     if not (char["c"].isspace() or is_unseen):
                         yield red | green << 8 | blue << 16, char["c"], char["bbox"], is_bold
 
 
 def _trace_page(
-    page: "pymupdf.Page", sources: dict[int, SourceUnit], cursors: dict[int, int], label: tuple[str, str], before: set[int]
+    page: "pymupdf.Page",
+    sources: dict[int, SourceUnit],
+    cursors: dict[int, int],
+    label: tuple[str, str],
+    before: set[int],
 ) -> PageTruth:
     found: dict[int, _Characters] = {}
     for number, char, box, is_bold in _characters(page):
@@ -186,7 +207,9 @@ def _trace_page(
         is_continuation=bool(body) and body[0].region in before,
         chars="".join("".join(found[number].chars) for number in order),
         boxes=np.array([box for number in order for box in found[number].boxes], np.float32).reshape(-1, 4),
-        unit_of=np.repeat(np.arange(len(order), dtype=np.int32), [len(found[number].chars) for number in order]),
+        unit_of=np.repeat(
+            np.arange(len(order), dtype=np.int32), [len(found[number].chars) for number in order]
+        ),
         soft_hyphen=np.array([flag for walk in walks for flag in walk.soft_hyphen], bool),
         line_end=np.array([flag for walk in walks for flag in walk.line_end], bool),
         is_bold=np.array([flag for number in order for flag in found[number].is_bold], bool),
@@ -253,7 +276,9 @@ def page_regions(page: PageTruth) -> tuple[Region, ...]:
             regions.append(Region(RegionKind.TABLE, rows=_table_rows(members), is_continuation=continues))
             continue
         for unit, text in members:
-            regions.append(Region(RegionKind(kind.value), (Piece(text),), level=unit.level, is_continuation=continues))
+            regions.append(
+                Region(RegionKind(kind.value), (Piece(text),), level=unit.level, is_continuation=continues)
+            )
     return tuple(regions)
 
 
@@ -263,7 +288,9 @@ def _table_rows(cells: list[tuple[Unit, str]]) -> tuple[tuple[tuple[Piece, ...],
     rows = []
     for _, group in groupby(cells, key=lambda cell: cell[0].row):
         texts = {unit.column: text for unit, text in group}
-        rows.append(tuple((Piece(texts[column]),) if column in texts else () for column in range(num_columns)))
+        rows.append(
+            tuple((Piece(texts[column]),) if column in texts else () for column in range(num_columns))
+        )
     return tuple(rows)
 
 

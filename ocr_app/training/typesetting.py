@@ -1,6 +1,7 @@
 """Lay out training documents with typst and hand them over with their truth.
 
-`python -m ocr_app.training.typesetting --seed 3 --out DIR` draws the pages of one document with units and reading order marked.
+`python -m ocr_app.training.typesetting --seed 3 --out DIR` draws the pages of one document with units and
+reading order marked.
 """
 
 import argparse
@@ -49,11 +50,17 @@ KIND_COLORS = {
 
 
 def generate_document(
-    seed: int, *, split: str = "train", language: str | None = None, max_pages: int = 6, loud_heads: float | None = None
+    seed: int,
+    *,
+    split: str = "train",
+    language: str | None = None,
+    max_pages: int = 6,
+    loud_heads: float | None = None,
 ) -> LaidOutDocument:
     """Make one document. The same arguments give the same document.
 
-    A document whose characters cannot all be traced to their units (a font without a glyph, say) is drawn anew from the next sub-seed.
+    A document whose characters cannot all be traced to their units (a font without a glyph, say) is drawn
+    anew from the next sub-seed.
     """
     for attempt in range(MAX_ATTEMPTS):
         rng = Random(f"{split} {seed} {attempt}")
@@ -64,12 +71,16 @@ def generate_document(
         writer = TypstWriter(style)
         source = writer.write(write_document(style, texts, rng, num_pages))
         try:
-            pages = trace_document(compile_source(source, colored=True), writer.units, page_label(style), max_pages)
+            pages = trace_document(
+                compile_source(source, colored=True), writer.units, page_label(style), max_pages
+            )
         except TraceError as error:
             logger.info("seed %d, attempt %d: %s", seed, attempt, error)
             continue
         pdf = first_pages(compile_source(source, colored=False), len(pages))
-        return LaidOutDocument(pdf, number_regions(pages), chosen, style.family.name, seed, tuple(map(markdown_truth, pages)))
+        return LaidOutDocument(
+            pdf, number_regions(pages), chosen, style.family.name, seed, tuple(map(markdown_truth, pages))
+        )
     raise TraceError(f"seed {seed}: no layout could be traced in {MAX_ATTEMPTS} attempts")
 
 
@@ -86,7 +97,9 @@ def compile_source(source: str, *, colored: bool) -> bytes:
     import typst
 
     mode = "ids" if colored else "black"
-    return typst.compile(source.encode(), sys_inputs={"mode": mode}, font_paths=_fonts(), pdf_tags=False, timestamp=0)
+    return typst.compile(
+        source.encode(), sys_inputs={"mode": mode}, font_paths=_fonts(), pdf_tags=False, timestamp=0
+    )
 
 
 def page_label(style: Style) -> Callable[[int], str]:
@@ -121,20 +134,34 @@ def render_pages(pdf: bytes, dpi: int) -> Iterator[np.ndarray]:
 
 
 def draw_units(pixels: np.ndarray, page: PageTruth, dpi: int) -> np.ndarray:
-    """Mark every line of every unit in the colour of its kind, with the unit's place in the order at its first character."""
+    """Mark every line of every unit in the colour of its kind, with the unit's place in the order at its
+    first character.
+    """
     import cv2
 
     scale = dpi / 72
     for index, unit in enumerate(page.units):
         boxes = page.boxes[page.unit_of == index] * scale
-        is_new_line = (np.diff(boxes[:, 0]) < 0) | (np.abs(np.diff(boxes[:, 3])) > np.diff(boxes[1:, 1::2], axis=1)[:, 0])
+        is_new_line = (np.diff(boxes[:, 0]) < 0) | (
+            np.abs(np.diff(boxes[:, 3])) > np.diff(boxes[1:, 1::2], axis=1)[:, 0]
+        )
         for line in np.split(boxes, np.flatnonzero(is_new_line) + 1):
-            (x0, y0), (x1, y1) = line[:, :2].min(0).astype(int).tolist(), line[:, 2:].max(0).astype(int).tolist()
+            (x0, y0), (x1, y1) = (
+                line[:, :2].min(0).astype(int).tolist(),
+                line[:, 2:].max(0).astype(int).tolist(),
+            )
             cv2.rectangle(pixels, (x0, y0), (x1, y1), KIND_COLORS[unit.kind], 1)
         label = f"{index}" + (f"/{unit.level}" if unit.level else "")
         at = boxes[0, :2].astype(int) - (10, 0)
         cv2.putText(
-            pixels, label, (max(int(at[0]), 0), int(at[1]) + 4), cv2.FONT_HERSHEY_SIMPLEX, 0.32, KIND_COLORS[unit.kind], 1, cv2.LINE_AA
+            pixels,
+            label,
+            (max(int(at[0]), 0), int(at[1]) + 4),
+            cv2.FONT_HERSHEY_SIMPLEX,
+            0.32,
+            KIND_COLORS[unit.kind],
+            1,
+            cv2.LINE_AA,
         )
     return pixels
 
@@ -158,7 +185,9 @@ def peek(generate: Callable[..., LaidOutDocument], description: str) -> None:
         cv2.imwrite(str(arguments.out / f"{name}.png"), drawn[:, :, ::-1])
         (arguments.out / f"{name}.md").write_text(document.markdown[page.page_index], encoding="utf-8")
         state = "continues" if page.is_continuation else "begins anew"
-        print(f"{name}: {document.style}, {document.language}, {len(page.units)} units, {len(page.chars)} characters, {state}")
+        print(
+            f"{name}: {document.style}, {document.language}, {len(page.units)} units, {len(page.chars)} characters, {state}"
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Write the typst source of a document: every unit of text is marked with its number, which a template (pages.typ) turns into a colour.
+"""Write the typst source of a document: every unit of text is marked with its number, which a template
+(pages.typ) turns into a colour.
 
 Units are numbered in reading order; each kind of region has one short method. Knows nothing of PDF.
 """
@@ -81,7 +82,14 @@ class TypstWriter:
 
     def write(self, regions: tuple[Region, ...]) -> str:
         """The whole source. Call it once."""
-        return "\n".join((TEMPLATE.read_text(encoding="utf-8"), self._page_setup(), self._text_setup(), self._flow(regions)))
+        return "\n".join(
+            (
+                TEMPLATE.read_text(encoding="utf-8"),
+                self._page_setup(),
+                self._text_setup(),
+                self._flow(regions),
+            )
+        )
 
     # units of text
 
@@ -110,7 +118,9 @@ class TypstWriter:
         return "#" + text
 
     def _fonts(self, name: str) -> str:
-        names = (self.style.chinese_font, name) if self.style.chinese_first else (name, self.style.chinese_font)
+        names = (
+            (self.style.chinese_font, name) if self.style.chinese_first else (name, self.style.chinese_font)
+        )
         return array(tuple(map(literal, names)))
 
     # the page
@@ -145,7 +155,10 @@ class TypstWriter:
         if not any(head.parts):
             return "none"
         s = self.style
-        odd, even = (self._head_parts(parts, is_footer) for parts in (head.parts, head.parts[::-1] if head.swaps else head.parts))
+        odd, even = (
+            self._head_parts(parts, is_footer)
+            for parts in (head.parts, head.parts[::-1] if head.swaps else head.parts)
+        )
         flags = ", ".join(map(boolean, (is_footer, head.rule, s.skip_first_head)))
         look = f"size: {em(head.scale)}, weight: {_weight(head.bold)}, style: {_slant(head.italic)}"
         return f"running-head({odd}, {even}, {s.first_page}, {literal(s.page_numbering)}, {flags}, {look})"
@@ -175,10 +188,15 @@ class TypstWriter:
         return is_plain and self._look(region.level).is_run_in
 
     def _paragraph(self, paragraph: Paragraph) -> str:
-        markers = [format_count(self.style.note_numbering, self._num_notes + n) for n in range(1, len(paragraph.notes) + 1)]
+        markers = [
+            format_count(self.style.note_numbering, self._num_notes + n)
+            for n in range(1, len(paragraph.notes) + 1)
+        ]
         self._num_notes += len(markers)
         number = self._unit(UnitKind.PARAGRAPH, plain_text(paragraph.spans) + "".join(markers))
-        notes = "".join(self._note(marker, text) for marker, text in zip(markers, paragraph.notes, strict=True))
+        notes = "".join(
+            self._note(marker, text) for marker, text in zip(markers, paragraph.notes, strict=True)
+        )
         text = f"#u({number})[{self._spans(paragraph.spans)}{notes}]"
         if paragraph.is_quote:
             return f"#quotation[{text}]"
@@ -208,7 +226,9 @@ class TypstWriter:
     def _heading(self, heading: Heading) -> str:
         look = self._look(heading.level)
         text = f"#text({self._heading_text(look)})[{self._heading_unit(heading)}]"
-        return f"#heading-block({em(look.above)}, {em(look.below)}, {look.align}, {boolean(look.rule)})[{text}]"
+        return (
+            f"#heading-block({em(look.above)}, {em(look.below)}, {look.align}, {boolean(look.rule)})[{text}]"
+        )
 
     def _list_item(self, item: ListItem) -> str:
         lists = self.style.lists
@@ -246,7 +266,11 @@ class TypstWriter:
         number = self._unit(UnitKind.CAPTION, text)
         self._region += 1
         at = min(len(text) // 4, 12)
-        code = f"#strong({literal(text[:at])})#{literal(text[at:])}" if s.caption_bold_label and at else "#" + literal(text)
+        code = (
+            f"#strong({literal(text[:at])})#{literal(text[at:])}"
+            if s.caption_bold_label and at
+            else "#" + literal(text)
+        )
         return f"#caption({number}, {boolean(s.captions_above)}, {s.caption_align}, {boolean(s.caption_italic)})[{code}]"
 
     def _with_caption(self, caption: str, write: Callable[[], str]) -> str:
@@ -292,7 +316,9 @@ class TypstWriter:
         for x, y, text in figure.labels:
             if has_room or x < 0.3:
                 self._region += 1
-                labels += f"#label-at({x:.0%}, {y:.0%}, {self._unit(UnitKind.CAPTION, text)}, {literal(text)})"
+                labels += (
+                    f"#label-at({x:.0%}, {y:.0%}, {self._unit(UnitKind.CAPTION, text)}, {literal(text)})"
+                )
         return f"picture({width}, {figure.height:.0f}pt)[{_shapes(figure.drawing)}{labels}]"
 
     def _figure(self, figure: Figure) -> str:

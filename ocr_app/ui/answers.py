@@ -1,4 +1,5 @@
-"""What the browser asks for while a person looks around: texts, pictures, thumbnails, search. One function a question.
+"""What the browser asks for while a person looks around: texts, pictures, thumbnails, search. One function a
+question.
 
 A question names its job by the job's token and gets nothing without it. Answers are plain JSON values.
 """
@@ -30,7 +31,9 @@ def answer(visits: Visits, question: Any) -> Any:
 
 
 def _texts(job: Job, question: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """HTML and Markdown of finished pages of one lane; with `diff`, the differences to the other lane instead."""
+    """HTML and Markdown of finished pages of one lane; with `diff`, the differences to the other lane
+    instead.
+    """
     lane = _lane(job, question)
     other = next((known for known in job.lanes if known is not lane), None) if question.get("diff") else None
     results = (lane.store.result(index) for index in _indices(question))

@@ -46,18 +46,32 @@ def kv_figure(curves: Sequence[Curve], words: ChartWords, *, over_pages: bool) -
         x = _x_values(points, over_pages)
         prefix = f"{curve.name} · " if len(curves) > 1 else ""
         traces += [
-            _line(f"{prefix}{words.allocated}", x, _mib(points, lambda p: p.allocated_bytes), curve.colour, dash="dot"),
+            _line(
+                f"{prefix}{words.allocated}",
+                x,
+                _mib(points, lambda p: p.allocated_bytes),
+                curve.colour,
+                dash="dot",
+            ),
             _line(f"{prefix}{words.live}", x, _mib(points, lambda p: p.live_bytes), curve.colour),
-            _line(f"{prefix}{words.attended}", x, [p.attended_tokens for p in points], curve.colour, axis="y2"),
+            _line(
+                f"{prefix}{words.attended}", x, [p.attended_tokens for p in points], curve.colour, axis="y2"
+            ),
         ]
     layout = _layout(words.x_axis, height=280)
     layout["yaxis"] |= {"domain": [0.42, 1], "title": {"text": "MiB"}}
-    layout["yaxis2"] = _axis() | {"domain": [0, 0.3], "title": {"text": words.attended, "font": {"size": 10}}, "anchor": "x"}
+    layout["yaxis2"] = _axis() | {
+        "domain": [0, 0.3],
+        "title": {"text": words.attended, "font": {"size": 10}},
+        "anchor": "x",
+    }
     layout["xaxis"]["anchor"] = "y2"
     return _figure(traces, layout, words)
 
 
-def memory_figure(curves: Sequence[Curve], labels: Sequence[str], words: ChartWords, *, over_pages: bool) -> go.Figure:
+def memory_figure(
+    curves: Sequence[Curve], labels: Sequence[str], words: ChartWords, *, over_pages: bool
+) -> go.Figure:
     """Used memory of each device, or of this process; the labels say which."""
     traces = []
     for curve in curves:
@@ -66,7 +80,15 @@ def memory_figure(curves: Sequence[Curve], labels: Sequence[str], words: ChartWo
         prefix = f"{curve.name} · " if len(curves) > 1 else ""
         for index, label in enumerate(labels):
             used = _mib(points, lambda p, i=index: p.device_bytes[i] if i < len(p.device_bytes) else None)
-            traces.append(_line(f"{prefix}{label}", x, used, curve.colour, dash=("solid", "dash", "dot", "dashdot")[index % 4]))
+            traces.append(
+                _line(
+                    f"{prefix}{label}",
+                    x,
+                    used,
+                    curve.colour,
+                    dash=("solid", "dash", "dot", "dashdot")[index % 4],
+                )
+            )
     layout = _layout(words.x_axis, height=170)
     layout["yaxis"]["title"] = {"text": "MiB"}
     return _figure(traces, layout, words)
@@ -84,7 +106,9 @@ def _figure(traces: list[dict[str, Any]], layout: dict[str, Any], words: ChartWo
     return go.Figure({"data": traces, "layout": layout}, _validate=False)
 
 
-def _line(name: str, x: list[float], y: Sequence[float | None], colour: str, *, dash: str = "solid", axis: str = "y") -> dict[str, Any]:
+def _line(
+    name: str, x: list[float], y: Sequence[float | None], colour: str, *, dash: str = "solid", axis: str = "y"
+) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "lines+markers" if len(x) < 3 else "lines",
@@ -107,7 +131,14 @@ def _mib(points: Sequence[Point], value: Callable[[Point], int | None]) -> list[
 
 
 def _axis() -> dict[str, Any]:
-    return {"gridcolor": GRID, "zeroline": False, "linecolor": GRID, "rangemode": "tozero", "tickfont": {"size": 10}, "automargin": True}
+    return {
+        "gridcolor": GRID,
+        "zeroline": False,
+        "linecolor": GRID,
+        "rangemode": "tozero",
+        "tickfont": {"size": 10},
+        "automargin": True,
+    }
 
 
 def _layout(x_label: str, height: int) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""SR-SWA and full attention on one document: when the second lane starts, where it must stop, and what the result card says.
+"""SR-SWA and full attention on one document: when the second lane starts, where it must stop, and what the
+result card says.
 
 Knows lanes by what they show (view, state), not how they run.
 """
@@ -76,7 +77,12 @@ class Comparison:
 
     def _hold_limit(self, full: ComparedLane) -> None:
         kv = full.view.latest.kv if full.view.latest else None
-        if self.stopped_at_page is None and kv and kv.allocated_bytes is not None and kv.allocated_bytes > self.limit_bytes:
+        if (
+            self.stopped_at_page is None
+            and kv
+            and kv.allocated_bytes is not None
+            and kv.allocated_bytes > self.limit_bytes
+        ):
             self.stopped_at_page = full.view.latest.page_index + 1
             self.needed_bytes = kv.allocated_bytes
             full.stop()
@@ -103,7 +109,9 @@ def _figures(view: JobView) -> dict[str, float | int | None]:
 
 
 def agreement_of(pairs: Iterable[tuple[PageResult, PageResult]]) -> float | None:
-    """Share of words both readings have in common over all pages that both finished; None without such a page."""
+    """Share of words both readings have in common over all pages that both finished; None without such a
+    page.
+    """
     same = total = 0.0
     for first, second in pairs:
         if first.verdict.is_good and second.verdict.is_good:

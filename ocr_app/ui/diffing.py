@@ -19,7 +19,9 @@ class PageDiff:
 
 
 def words_of(text: str) -> list[str]:
-    """Words, marks and stretches of space; joined they are the text. A Chinese sentence is split into its characters."""
+    """Words, marks and stretches of space; joined they are the text. A Chinese sentence is split into its
+    characters.
+    """
     parts: list[str] = []
     for part in WORDS.findall(text):
         parts.extend(part if any("\u3400" <= char <= "\u9fff" for char in part) else [part])

@@ -1,7 +1,9 @@
-"""Messages from a job to its page: each holds what is new since the last, and what may be sent again without harm.
+"""Messages from a job to its page: each holds what is new since the last, and what may be sent again without
+harm.
 
-A page that is finished is announced once, with its verdict; the browser asks for its text when it comes into view. Should a message be
-lost, the browser sees it by `base` (how many pages or characters went before) and asks for what it lacks.
+A page that is finished is announced once, with its verdict; the browser asks for its text when it comes into
+view. Should a message be lost, the browser sees it by `base` (how many pages or characters went before) and
+asks for what it lacks.
 """
 
 from dataclasses import dataclass
@@ -86,7 +88,9 @@ class Feed:
 def job_card(job: Job) -> dict[str, Any]:
     """The result card of a comparison that is over."""
     sparse, full = job.lanes
-    agreement = agreement_of((first, second) for first in sparse.store.results() if (second := full.store.result(first.page_index)))
+    agreement = agreement_of(
+        (first, second) for first in sparse.store.results() if (second := full.store.result(first.page_index))
+    )
     return result_card(sparse.view, full.view, agreement)
 
 
@@ -96,7 +100,9 @@ def page_line(page: FinishedPage) -> list[Any]:
 
 
 def _current(page: CurrentPage, sent: _Sent) -> dict[str, Any]:
-    """The page being read: its text so far as HTML, and the characters that are new. `base` counts UTF-16 units, as JavaScript does."""
+    """The page being read: its text so far as HTML, and the characters that are new. `base` counts UTF-16
+    units, as JavaScript does.
+    """
     if sent.page_index != page.page_index:
         sent.page_index, sent.num_chars, sent.num_copied = page.page_index, 0, 0
     base, tail = page.text[: sent.num_chars], page.text[sent.num_chars :]

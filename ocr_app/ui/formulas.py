@@ -1,7 +1,8 @@
-"""Formulas in Markdown, written between \\( \\) or \\[ \\] as the large models do, as MathML that every browser draws by itself.
+"""Formulas in Markdown, written between \\( \\) or \\[ \\] as the large models do, as MathML that every
+browser draws by itself.
 
-The converter leaves text as it finds it, tags included; therefore its tree is written out here, by a list of what MathML needs and nothing
-else. A dollar sign opens nothing: in documents it is money.
+The converter leaves text as it finds it, tags included; therefore its tree is written out here, by a list of
+what MathML needs and nothing else. A dollar sign opens nothing: in documents it is money.
 """
 
 import logging
@@ -21,12 +22,50 @@ logger = logging.getLogger(__name__)
 
 MAX_FORMULA_CHARS = 4000
 TAGS = {
-    *("math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mfrac", "msqrt", "mroot", "msub", "msup", "msubsup", "munder", "mover"),
+    *(
+        "math",
+        "mrow",
+        "mi",
+        "mn",
+        "mo",
+        "mtext",
+        "mspace",
+        "mfrac",
+        "msqrt",
+        "mroot",
+        "msub",
+        "msup",
+        "msubsup",
+        "munder",
+        "mover",
+    ),
     *("munderover", "mtable", "mtr", "mtd", "mstyle", "mpadded", "mphantom", "menclose"),
 }
 ATTRIBUTES = {
-    *("display", "stretchy", "fence", "form", "separator", "movablelimits", "lspace", "rspace", "linethickness", "mathvariant"),
-    *("columnalign", "rowspacing", "columnspacing", "columnlines", "rowlines", "accent", "accentunder", "width", "height", "depth"),
+    *(
+        "display",
+        "stretchy",
+        "fence",
+        "form",
+        "separator",
+        "movablelimits",
+        "lspace",
+        "rspace",
+        "linethickness",
+        "mathvariant",
+    ),
+    *(
+        "columnalign",
+        "rowspacing",
+        "columnspacing",
+        "columnlines",
+        "rowlines",
+        "accent",
+        "accentunder",
+        "width",
+        "height",
+        "depth",
+    ),
     *("minsize", "maxsize", "notation", "scriptlevel", "displaystyle"),
 }
 PLAIN_VALUE = re.compile(r"[\w .%+-]{0,60}")
@@ -66,7 +105,9 @@ def _element_html(element: "Element") -> str:
     if element.tag not in TAGS:
         return inner
     attributes = "".join(
-        f' {name}="{value}"' for name, value in element.attrib.items() if name in ATTRIBUTES and PLAIN_VALUE.fullmatch(str(value))
+        f' {name}="{value}"'
+        for name, value in element.attrib.items()
+        if name in ATTRIBUTES and PLAIN_VALUE.fullmatch(str(value))
     )
     return f"<{element.tag}{attributes}>{inner}</{element.tag}>"
 

@@ -139,7 +139,14 @@ class JobView:
         self.state = JobState.RUNNING
         self.current = None
         self.finished.append(
-            FinishedPage(result.page_index, result.verdict, result.reason, result.num_tokens, result.decode_s, result.confidence)
+            FinishedPage(
+                result.page_index,
+                result.verdict,
+                result.reason,
+                result.num_tokens,
+                result.decode_s,
+                result.confidence,
+            )
         )
 
     @property

@@ -1,4 +1,5 @@
-"""Jobs of the page: one document, one or two lanes. A lane is a thread that reads the document and folds the events into a view.
+"""Jobs of the page: one document, one or two lanes. A lane is a thread that reads the document and folds the
+events into a view.
 
 Knows no Gradio. Stopping is our own flag, which the reader looks at in every decode step.
 """
@@ -30,7 +31,13 @@ MAX_JOB_AGE_S = 6 * 3600
 class Lane:
     """One reading of one document with one configuration."""
 
-    def __init__(self, parse: Callable[[Callable[[], bool]], Iterator[Event]], config: AppConfig, *, keeps_pictures: bool = True) -> None:
+    def __init__(
+        self,
+        parse: Callable[[Callable[[], bool]], Iterator[Event]],
+        config: AppConfig,
+        *,
+        keeps_pictures: bool = True,
+    ) -> None:
         self.config = config
         self.view = JobView()
         self.store = PageStore()
@@ -55,7 +62,9 @@ class Lane:
     def start(self) -> None:
         # the context carries the request that asked for the work, which ZeroGPU looks for
         context = contextvars.copy_context()
-        self._thread = threading.Thread(target=context.run, args=(self._run,), name="longscribe-lane", daemon=True)
+        self._thread = threading.Thread(
+            target=context.run, args=(self._run,), name="longscribe-lane", daemon=True
+        )
         self._thread.start()
 
     def stop(self) -> None:
@@ -81,7 +90,9 @@ class Lane:
             self._fail(str(error))
         except Exception:
             logger.exception("a job ended by an error nobody expected")
-            self._fail("Reading stopped by an internal error; the server's log has the details. Please try again.")
+            self._fail(
+                "Reading stopped by an internal error; the server's log has the details. Please try again."
+            )
         finally:
             if not self.is_over:
                 self._fail("Reading ended without a result. Please try again.")
@@ -149,7 +160,9 @@ class Visit:
         self.running = job
 
     def forget(self, token: str) -> None:
-        """Close a job and remove its files. The upload goes by its age: equal files of two persons are one file on disk."""
+        """Close a job and remove its files. The upload goes by its age: equal files of two persons are one
+        file on disk.
+        """
         job = self.jobs.pop(token, None)
         if job is None:
             return

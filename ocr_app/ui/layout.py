@@ -1,6 +1,7 @@
 """The components of the page and their places. No behaviour: `page.py` wires the events.
 
-The head, the panes and the lists are plain HTML that the script in `static/js` fills; controls, uploads, charts and downloads are Gradio's.
+The head, the panes and the lists are plain HTML that the script in `static/js` fills; controls, uploads,
+charts and downloads are Gradio's.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +24,15 @@ I18N = gr.I18n(en=words("en"), zh=words("zh"))
 THEME = gr.themes.Base(
     primary_hue="teal",
     neutral_hue="slate",
-    font=["system-ui", "-apple-system", "Segoe UI", "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", "sans-serif"],
+    font=[
+        "system-ui",
+        "-apple-system",
+        "Segoe UI",
+        "Noto Sans CJK SC",
+        "PingFang SC",
+        "Microsoft YaHei",
+        "sans-serif",
+    ],
     font_mono=["ui-monospace", "Menlo", "Consolas", "monospace"],
     radius_size="lg",
 ).set(
@@ -46,7 +55,9 @@ class Labels:
     """Components whose words change with the language: property to text key, and choices to text keys."""
 
     entries: list[tuple[Any, dict[str, str]]] = field(default_factory=list)
-    choices: dict[int, tuple[str, ...]] = field(default_factory=dict)  # position in entries → text keys of its choices
+    choices: dict[int, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # position in entries → text keys of its choices
 
     def add(self, component: Any, choice_keys: tuple[str, ...] = (), **keys: str) -> Any:
         if choice_keys:
@@ -66,7 +77,10 @@ class Labels:
         changed: dict[str, Any] = {name: in_language(language, key) for name, key in keys.items()}
         if position in self.choices:
             values = [value for _, value in component.choices]
-            changed["choices"] = [(in_language(language, key), value) for key, value in zip(self.choices[position], values, strict=True)]
+            changed["choices"] = [
+                (in_language(language, key), value)
+                for key, value in zip(self.choices[position], values, strict=True)
+            ]
         return gr.update(**changed)
 
 
@@ -120,7 +134,9 @@ def build(config: AppConfig, *, limit_gib: float, ask: Any) -> Page:
 
 
 def head() -> str:
-    """The style sheet for the document's head: given as `css`, Gradio would also put its own container before every rule."""
+    """The style sheet for the document's head: given as `css`, Gradio would also put its own container before
+    every rule.
+    """
     return f"<style>{(STATIC / 'app.css').read_text(encoding='utf-8')}</style>"
 
 
@@ -146,12 +162,19 @@ def _start(labels: Labels) -> dict[str, Any]:
     with gr.Row():
         with gr.Column(scale=3, min_width=300):
             _markup("hero")
-            files = gr.File(label=I18N("files"), file_count="multiple", type="filepath", elem_id="ls-files", height=190)
+            files = gr.File(
+                label=I18N("files"), file_count="multiple", type="filepath", elem_id="ls-files", height=190
+            )
         with gr.Column(scale=2, min_width=280):
             task = gr.Radio(task_choices, value="read", label=I18N("task"), elem_id="ls-task")
             pages = gr.Textbox(label=I18N("pages"), info=I18N("pages_info"), max_lines=1, elem_id="ls-pages")
             password = gr.Textbox(
-                label=I18N("password"), info=I18N("password_info"), type="password", max_lines=1, elem_id="ls-password", autofocus=False
+                label=I18N("password"),
+                info=I18N("password_info"),
+                type="password",
+                max_lines=1,
+                elem_id="ls-password",
+                autofocus=False,
             )
             with gr.Row():
                 read = gr.Button(I18N("read"), variant="primary", elem_id="ls-read", min_width=120)
@@ -162,7 +185,14 @@ def _start(labels: Labels) -> dict[str, Any]:
     labels.add(password, label="password", info="password_info")
     labels.add(read, value="read")
     labels.add(example, value="example")
-    return {"files": files, "task": task, "pages": pages, "password": password, "read": read, "example": example}
+    return {
+        "files": files,
+        "task": task,
+        "pages": pages,
+        "password": password,
+        "read": read,
+        "example": example,
+    }
 
 
 def _settings(labels: Labels, config: AppConfig, limit_gib: float) -> dict[str, Any]:
@@ -175,8 +205,12 @@ def _settings(labels: Labels, config: AppConfig, limit_gib: float) -> dict[str, 
         complaint = gr.Markdown("", elem_id="ls-complaint")
         switches = _switches(labels, choices)
         with gr.Row():
-            order = gr.Radio(order_choices, value=Order.TOGETHER.value, label=I18N("order"), info=I18N("order_info"))
-            limit = gr.Number(limit_gib, minimum=0.001, label=I18N("limit"), info=I18N("limit_info"), elem_id="ls-limit")
+            order = gr.Radio(
+                order_choices, value=Order.TOGETHER.value, label=I18N("order"), info=I18N("order_info")
+            )
+            limit = gr.Number(
+                limit_gib, minimum=0.001, label=I18N("limit"), info=I18N("limit_info"), elem_id="ls-limit"
+            )
     labels.add(accordion, label="settings")
     labels.add(preset, preset_keys, label="preset")
     labels.add(order, order_keys, label="order", info="order_info")
@@ -195,13 +229,24 @@ def _switches(labels: Labels, choices: Choices) -> list[Any]:
         return gr.Dropdown(list(values), value=getattr(choices, name), elem_id=f"ls-{name}", **_said(name))
 
     with gr.Row():
-        first = [one_of("model", tuple(sorted(READERS))), one_of("quality", ENCODER_QUALITIES), slider("dpi", 72, 300)]
+        first = [
+            one_of("model", tuple(sorted(READERS))),
+            one_of("quality", ENCODER_QUALITIES),
+            slider("dpi", 72, 300),
+        ]
     with gr.Row():
-        second = [slider("text_window", 16, 1024, 16), slider("page_window", 0, 1024), slider("sparsity_ratio", 0, 1, 0.01)]
+        second = [
+            slider("text_window", 16, 1024, 16),
+            slider("page_window", 0, 1024),
+            slider("sparsity_ratio", 0, 1, 0.01),
+        ]
     with gr.Row():
         third = [slider("chunk_pages", 1, 8), slider("overlap_pages", 0, 4), slider("block_budget", 0, 128)]
     with gr.Row():
-        fourth = [one_of("kv_dtype", KV_DTYPES), gr.Checkbox(choices.reuse, elem_id="ls-reuse", **_said("reuse"))]
+        fourth = [
+            one_of("kv_dtype", KV_DTYPES),
+            gr.Checkbox(choices.reuse, elem_id="ls-reuse", **_said("reuse")),
+        ]
     switches = [*first, *second, *third, *fourth]
     for switch, name in zip(switches, Choices.__slots__, strict=True):
         labels.add(switch, label=name, info=f"{name}_info")
@@ -218,11 +263,15 @@ def _instruments(labels: Labels) -> dict[str, Any]:
     # an empty chart makes the browser load the chart library while the person chooses a file
     kv_chart = gr.Plot(empty_figure(), show_label=False, elem_id="ls-kv-chart", elem_classes="ls-plot")
     _markup("tiles")
-    memory_chart = gr.Plot(empty_figure(), show_label=False, elem_id="ls-memory-chart", elem_classes="ls-plot")
+    memory_chart = gr.Plot(
+        empty_figure(), show_label=False, elem_id="ls-memory-chart", elem_classes="ls-plot"
+    )
     axis = gr.Radio(axis_choices, value="time", label=I18N("x_axis"), elem_id="ls-axis")
     with gr.Row(elem_id="ls-downloads"):
         downloads = {
-            name: gr.DownloadButton(I18N(f"download_{name}"), interactive=False, size="sm", elem_id=f"ls-download-{name}")
+            name: gr.DownloadButton(
+                I18N(f"download_{name}"), interactive=False, size="sm", elem_id=f"ls-download-{name}"
+            )
             for name in EXPORTS
         }
     labels.add(axis, axis_keys, label="x_axis")

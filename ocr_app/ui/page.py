@@ -1,7 +1,9 @@
-"""The page: what happens when a person presses something. Built once; everything that belongs to a person is in their Visit.
+"""The page: what happens when a person presses something. Built once; everything that belongs to a person is
+in their Visit.
 
-The reading event is a generator that sends a message at most four times a second. When the tab is closed, Gradio closes the generator
-and its `finally` stops the job; the Cancel button sets the same flag from an event outside the queue.
+The reading event is a generator that sends a message at most four times a second. When the tab is closed,
+Gradio closes the generator and its `finally` stops the job; the Cancel button sets the same flag from an
+event outside the queue.
 """
 
 import json
@@ -30,7 +32,10 @@ logger = logging.getLogger(__name__)
 
 TICK_S = 0.25  # between messages
 CHART_EVERY = 2  # charts go with every second message
-DELETE_CACHE_S = (600, 6 * 3600)  # how often Gradio's own copies of files are looked through, and the age at which they go
+DELETE_CACHE_S = (
+    600,
+    6 * 3600,
+)  # how often Gradio's own copies of files are looked through, and the age at which they go
 MAX_WAITING = 16
 
 Outputs = tuple[Any, ...]
@@ -86,14 +91,27 @@ class App:
         modes = ("sparse", "full") if task == "compare" else (self.config.reader.mode,)
         return [choices.to_config(self.config, mode) for mode in modes]
 
-    def _job(self, path: Path, configs: list[AppConfig], pages: str, password: str, comparison: Comparison | None) -> Job:
+    def _job(
+        self, path: Path, configs: list[AppConfig], pages: str, password: str, comparison: Comparison | None
+    ) -> Job:
         def lane(config: AppConfig, is_first: bool) -> Lane:
             def parse(should_stop: Any) -> Any:
-                return self._parse(path, config, password=password or None, pages=pages.strip() or None, should_stop=should_stop)
+                return self._parse(
+                    path,
+                    config,
+                    password=password or None,
+                    pages=pages.strip() or None,
+                    should_stop=should_stop,
+                )
 
             return Lane(parse, config, keeps_pictures=is_first)
 
-        return Job(path.name, path, [lane(config, position == 0) for position, config in enumerate(configs)], comparison)
+        return Job(
+            path.name,
+            path,
+            [lane(config, position == 0) for position, config in enumerate(configs)],
+            comparison,
+        )
 
     def _stream(self, job: Job, visit: Visit) -> Iterator[Outputs]:
         """Messages of one job until it is over; closing the generator stops it."""
@@ -104,7 +122,9 @@ class App:
             count = 0
             while not job.is_over:
                 job.tick()
-                yield self._outputs(feed.message(), self._charts(job, visit) if count % CHART_EVERY == 0 else None)
+                yield self._outputs(
+                    feed.message(), self._charts(job, visit) if count % CHART_EVERY == 0 else None
+                )
                 count += 1
                 time.sleep(TICK_S)
             yield self._outputs(feed.message(), self._charts(job, visit), downloads=_no_downloads())
@@ -115,7 +135,12 @@ class App:
 
     # outputs: message, two charts, downloads, password
 
-    def _outputs(self, message: dict[str, Any] | None, charts: tuple[Any, Any] | None, downloads: list[Any] | None = None) -> Outputs:
+    def _outputs(
+        self,
+        message: dict[str, Any] | None,
+        charts: tuple[Any, Any] | None,
+        downloads: list[Any] | None = None,
+    ) -> Outputs:
         shown = _message(message) if message else gr.skip()
         drawn = charts or (gr.skip(), gr.skip())
         return (shown, *drawn, *(downloads or [gr.skip()] * len(EXPORTS)))
@@ -134,7 +159,9 @@ class App:
         latest = next((lane.view.latest for lane in job.lanes if lane.view.latest), None)
         labels = [device.label for device in latest.devices] if latest else []
         # lanes of one process share its memory, so the memory chart has one curve
-        return kv_figure(curves, words, over_pages=visit.over_pages), memory_figure(curves[:1], labels, words, over_pages=visit.over_pages)
+        return kv_figure(curves, words, over_pages=visit.over_pages), memory_figure(
+            curves[:1], labels, words, over_pages=visit.over_pages
+        )
 
     def _downloads(self, job: Job) -> list[Any]:
         try:
@@ -166,9 +193,13 @@ class App:
         visit.forget(str(event.job))
         remaining = next(reversed(visit.jobs.values()), None)
         if remaining is None:
-            return self._outputs({"job": None, "is_closed": True, "jobs": []}, None, downloads=_no_downloads())
+            return self._outputs(
+                {"job": None, "is_closed": True, "jobs": []}, None, downloads=_no_downloads()
+            )
         downloads = self._downloads(remaining) if remaining.exports else _no_downloads()
-        return self._outputs(Feed(remaining, visit).message(), self._charts(remaining, visit), downloads=downloads)
+        return self._outputs(
+            Feed(remaining, visit).message(), self._charts(remaining, visit), downloads=downloads
+        )
 
     def set_axis(self, axis: str, request: gr.Request) -> tuple[Any, Any]:
         visit = self.visits.of(request.session_hash)
@@ -200,7 +231,9 @@ def build_blocks(config: AppConfig, parse: Parse, example: Path | None) -> gr.Bl
     def ask(question: Any) -> Any:
         return answer(app.visits, question)
 
-    with gr.Blocks(title="Longscribe", analytics_enabled=False, delete_cache=DELETE_CACHE_S, fill_width=True) as blocks:
+    with gr.Blocks(
+        title="Longscribe", analytics_enabled=False, delete_cache=DELETE_CACHE_S, fill_width=True
+    ) as blocks:
         page = layout.build(config, limit_gib=default_limit_gib(), ask=ask)
         _wire(app, page)
         blocks.unload(app.close_visit)
@@ -229,7 +262,13 @@ def default_limit_gib() -> float:
 def _wire(app: App, page: layout.Page) -> None:
     outputs = [page.bridge, page.kv_chart, page.memory_chart, *page.downloads.values()]
     asked = [page.task, page.pages, page.password, page.order, page.limit, *page.switches]
-    work = {"outputs": outputs, "show_progress": "hidden", "api_visibility": "private", "concurrency_id": "reading", "concurrency_limit": 2}
+    work = {
+        "outputs": outputs,
+        "show_progress": "hidden",
+        "api_visibility": "private",
+        "concurrency_id": "reading",
+        "concurrency_limit": 2,
+    }
     quick = {"show_progress": "hidden", "queue": False, "api_visibility": "private"}
 
     def set_language(event: gr.EventData, request: gr.Request) -> list[Any]:
@@ -244,7 +283,14 @@ def _wire(app: App, page: layout.Page) -> None:
     page.bridge.language(set_language, None, page.labels.components, **quick)
     page.axis.change(app.set_axis, page.axis, [page.kv_chart, page.memory_chart], **quick)
     page.preset.input(app.apply_preset, page.preset, page.switches, **quick)
-    gr.on([switch.change for switch in page.switches], app.check, page.switches, page.complaint, trigger_mode="always_last", **quick)
+    gr.on(
+        [switch.change for switch in page.switches],
+        app.check,
+        page.switches,
+        page.complaint,
+        trigger_mode="always_last",
+        **quick,
+    )
 
 
 def _message(message: dict[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """Text of a document as HTML that is safe to show. The only place of `ui` where document text becomes markup.
 
-Two sources: the regions of a finished page, whose pieces carry the run they were copied from; and Markdown, for a page still growing
-or a reader without regions. Every character of the document is escaped, links do nothing, pictures are not loaded.
+Two sources: the regions of a finished page, whose pieces carry the run they were copied from; and Markdown,
+for a page still growing or a reader without regions. Every character of the document is escaped, links do
+nothing, pictures are not loaded.
 """
 
 import re
@@ -34,7 +35,9 @@ def page_html(result: PageResult) -> str:
     if not result.regions:
         return markdown_html(result.markdown)
     groups = groupby(result.regions, key=lambda region: region.kind is RegionKind.LIST_ITEM)
-    return "".join(_list_html(group) if is_list else "".join(map(_region_html, group)) for is_list, group in groups)
+    return "".join(
+        _list_html(group) if is_list else "".join(map(_region_html, group)) for is_list, group in groups
+    )
 
 
 def _region_html(region: Region) -> str:

@@ -1,4 +1,6 @@
-"""The report of a run as one HTML file: settings, figures, charts, verdicts. Complete in itself, opens without a network."""
+"""The report of a run as one HTML file: settings, figures, charts, verdicts. Complete in itself, opens
+without a network.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -27,7 +29,10 @@ def report_html(job: Job) -> str:
         _section("Figures", _figures(job)),
         _section("KV cache, live", _chart(job.lanes, lambda point: point.live_bytes)),
         _section("KV cache, allocated", _chart(job.lanes, lambda point: point.allocated_bytes)),
-        _section("Memory of the device or process", _chart(job.lanes, lambda point: point.device_bytes[0] if point.device_bytes else None)),
+        _section(
+            "Memory of the device or process",
+            _chart(job.lanes, lambda point: point.device_bytes[0] if point.device_bytes else None),
+        ),
         _section("Pages", _pages(job.lanes[0].view)),
         _section("Settings", _settings(job.lanes[0])),
     ]
@@ -68,7 +73,13 @@ def _figure_row(lane: Lane) -> list[str]:
 
 def _pages(view: JobView) -> str:
     rows = [
-        [str(page.page_index + 1), page.verdict.value, page.reason or "", str(page.num_tokens), _number(page.decode_s, " s", 2)]
+        [
+            str(page.page_index + 1),
+            page.verdict.value,
+            page.reason or "",
+            str(page.num_tokens),
+            _number(page.decode_s, " s", 2),
+        ]
         for page in sorted(view.finished, key=lambda page: page.page_index)
     ]
     return _table(["Page", "Verdict", "Reason", "Tokens", "Decoding"], rows)
@@ -97,13 +108,22 @@ def _number(value: float | None, unit: str, digits: int) -> str:
 
 def _chart(lanes: Sequence[Lane], value: Callable[[Point], int | None]) -> str:
     """One line a lane over time, as SVG."""
-    curves = [[(point.time_s, number / MIB) for point in lane.view.series.points if (number := value(point)) is not None] for lane in lanes]
+    curves = [
+        [
+            (point.time_s, number / MIB)
+            for point in lane.view.series.points
+            if (number := value(point)) is not None
+        ]
+        for lane in lanes
+    ]
     seen = [pair for curve in curves for pair in curve]
     if not seen:
         return "<p>unknown: nothing was measured.</p>"
     right, top = max(x for x, _ in seen) or 1.0, max(y for _, y in seen) or 1.0
     colours = (SPARSE_COLOUR, FULL_COLOUR)
-    lines = "".join(_polyline(curve, right, top, colour) for curve, colour in zip(curves, colours, strict=False))
+    lines = "".join(
+        _polyline(curve, right, top, colour) for curve, colour in zip(curves, colours, strict=False)
+    )
     labels = [
         _label(MARGIN - 6, 18, f"{top:.4g}", "end"),
         _label(MARGIN - 6, HEIGHT - 24, "0", "end"),

@@ -1,4 +1,5 @@
-"""The points of the charts: counters over time, thinned so that a day-long job has as many points as a short one.
+"""The points of the charts: counters over time, thinned so that a day-long job has as many points as a short
+one.
 
 Thinning merges neighbours and keeps the larger value, so that no peak is lost. Knows nothing of Plotly.
 """
@@ -43,7 +44,9 @@ class Point:
             allocated_bytes=larger(self.allocated_bytes, later.allocated_bytes),
             live_bytes=larger(self.live_bytes, later.live_bytes),
             attended_tokens=larger(self.attended_tokens, later.attended_tokens),
-            device_bytes=tuple(larger(_at(self.device_bytes, i), _at(later.device_bytes, i)) for i in range(width)),
+            device_bytes=tuple(
+                larger(_at(self.device_bytes, i), _at(later.device_bytes, i)) for i in range(width)
+            ),
         )
 
 
@@ -76,7 +79,9 @@ class Series:
         self.stride *= 2
 
     def by_page(self) -> list[Point]:
-        """One point a page: its largest values. What was merged over several pages counts for the last of them."""
+        """One point a page: its largest values. What was merged over several pages counts for the last of
+        them.
+        """
         pages: dict[int, Point] = {}
         for point in self.points:
             known = pages.get(point.page_number)

@@ -1,6 +1,8 @@
-"""The pages of one job on disk: records, pictures and thumbnails, so that a long document does not fill memory.
+"""The pages of one job on disk: records, pictures and thumbnails, so that a long document does not fill
+memory.
 
-The folder is the job's own and goes with it. A lasting store can take this place: the rest of `ui` calls only these methods.
+The folder is the job's own and goes with it. A lasting store can take this place: the rest of `ui` calls only
+these methods.
 """
 
 import base64
@@ -27,7 +29,9 @@ class PageStore:
         self.folder = Path(tempfile.mkdtemp(prefix="longscribe-"))
 
     def save_picture(self, image: PageImage, runs: tuple[Run, ...], figures: tuple[Box, ...] = ()) -> None:
-        """Keep the page image as a JPEG with the boxes of its runs, a thumbnail, and what the page has of pictures in full size."""
+        """Keep the page image as a JPEG with the boxes of its runs, a thumbnail, and what the page has of
+        pictures in full size.
+        """
         picture, scale = _jpeg(image.pixels, PICTURE_SIDE_PX)
         boxes = [tuple(round(side * scale) for side in run.box) for run in runs]
         self._write(f"{image.page_index}.jpg", picture)
@@ -97,7 +101,9 @@ def _jpeg(pixels: "np.ndarray", max_side_px: int) -> tuple[bytes, float]:
     scale = min(1.0, max_side_px / max(height, width))
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
     reduced = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA) if scale < 1 else pixels
-    is_encoded, data = cv2.imencode(".jpg", cv2.cvtColor(reduced, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 80])
+    is_encoded, data = cv2.imencode(
+        ".jpg", cv2.cvtColor(reduced, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 80]
+    )
     assert is_encoded, "JPEG encoding of an 8-bit RGB array cannot fail"
     return data.tobytes(), scale
 

@@ -1,7 +1,8 @@
-"""Reading on a Space with ZeroGPU, where a GPU is lent to one decorated function at a time. Elsewhere this changes nothing.
+"""Reading on a Space with ZeroGPU, where a GPU is lent to one decorated function at a time. Elsewhere this
+changes nothing.
 
-There the function runs in another process and its arguments are pickled, so that our stop flag cannot travel: closing the generator
-ends the work instead.
+There the function runs in another process and its arguments are pickled, so that our stop flag cannot travel:
+closing the generator ends the work instead.
 """
 
 import os
@@ -27,7 +28,12 @@ def with_lent_gpu(parse: Parse) -> Parse:
         yield from parse(source, config, password=password, pages=pages)
 
     def parse_on_gpu(
-        source: Path, config: AppConfig, *, should_stop: Callable[[], bool], password: str | None = None, pages: str | None = None
+        source: Path,
+        config: AppConfig,
+        *,
+        should_stop: Callable[[], bool],
+        password: str | None = None,
+        pages: str | None = None,
     ) -> Iterator[Event]:
         events: Any = lent(source, config, password, pages)
         for event in events:

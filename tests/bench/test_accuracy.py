@@ -23,7 +23,9 @@ from ocr_app.errors import ConfigError
 from ocr_app.types import PageImage
 
 HELD_OUT = Path(__file__).parents[1] / "data" / "held_out"
-needs_tesseract = pytest.mark.skipif(shutil.which("tesseract") is None, reason="Debian's tesseract-ocr is not installed")
+needs_tesseract = pytest.mark.skipif(
+    shutil.which("tesseract") is None, reason="Debian's tesseract-ocr is not installed"
+)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +59,9 @@ def test_our_reader_tells_what_it_saw_and_wrote(result: tuple[dict[str, Any], Pa
 @needs_tesseract
 def test_tesseract_reads_each_document_in_its_language(result: tuple[dict[str, Any], Path]):
     documents = result[0]["documents"]
-    assert [documents[name]["tesseract"]["words_f1"] > 0.7 for name in ("001.pdf (plain)", "002.pdf (plain)")] == [True, True]
+    assert [
+        documents[name]["tesseract"]["words_f1"] > 0.7 for name in ("001.pdf (plain)", "002.pdf (plain)")
+    ] == [True, True]
     assert documents["001.pdf (plain)"]["tesseract"]["cpu_s_per_page"] > 0
 
 
@@ -141,10 +145,15 @@ def test_an_engine_that_fails_is_charged_and_the_bench_goes_on(caplog: pytest.Lo
 
 
 DOCUMENT = TruthDocument("a.pdf", Path("a.pdf"), "digital, Latin", False, ())
-LINES = [f"{word} stands in line {number} of {word * 2}" for number, word in enumerate(("alder", "beech", "cedar", "dogwood", "elm"))]
+LINES = [
+    f"{word} stands in line {number} of {word * 2}"
+    for number, word in enumerate(("alder", "beech", "cedar", "dogwood", "elm"))
+]
 
 
-def record(output: str, truth: str = "\n".join(LINES), document: TruthDocument = DOCUMENT, engine: str = "tiny") -> PageRecord:
+def record(
+    output: str, truth: str = "\n".join(LINES), document: TruthDocument = DOCUMENT, engine: str = "tiny"
+) -> PageRecord:
     page, written = TruthPage(0, truth), EngineOutput(output, output)
     return PageRecord(engine, document, page, written, score_page(document, page, written))
 

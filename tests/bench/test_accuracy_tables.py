@@ -13,7 +13,10 @@ from ocr_app.bench.markdown_structure import read_markdown
 from ocr_app.bench.page_score import PageRecord, score_page
 
 TRUTH = "# Title\n\nSome words that stand on this page.\n\n- one item\n\n| a | b |\n| - | - |\n| c | d |"
-PAGES = (TruthPage(0, read_markdown(TRUTH).text, read_markdown(TRUTH)), TruthPage(1, "A second page of text."))
+PAGES = (
+    TruthPage(0, read_markdown(TRUTH).text, read_markdown(TRUTH)),
+    TruthPage(1, "A second page of text."),
+)
 DIGITAL = TruthDocument("guide.pdf", Path("guide.pdf"), "digital, Latin", False, PAGES, has_text_layer=True)
 HELD_OUT = replace(DIGITAL, name="001.pdf (plain)", group="held-out")
 
@@ -23,7 +26,11 @@ def records(document: TruthDocument, **outputs: list[str]) -> list[PageRecord]:
     for engine, pages in outputs.items():
         for page, markdown in zip(document.pages, pages, strict=True):
             output = EngineOutput(markdown, num_lost_runs=0, wall_s=4.0, decode_s=1.0)
-            made.append(PageRecord(engine.replace("_", "-"), document, page, output, score_page(document, page, output)))
+            made.append(
+                PageRecord(
+                    engine.replace("_", "-"), document, page, output, score_page(document, page, output)
+                )
+            )
     return made
 
 
@@ -41,7 +48,13 @@ def test_groups_documents_and_all_samples_are_added_up():
     everything = records(DIGITAL, tiny=GOOD, plain=BAD) + records(HELD_OUT, tiny=BAD)
     result = summarise([DIGITAL, HELD_OUT], everything)
     table = rows(result, "accuracy")
-    assert list(table) == ["digital, Latin tiny", "digital, Latin plain", "held-out tiny", "all samples tiny", "all samples plain"]
+    assert list(table) == [
+        "digital, Latin tiny",
+        "digital, Latin plain",
+        "held-out tiny",
+        "all samples tiny",
+        "all samples plain",
+    ]
     assert table["all samples tiny"][2:5] == ["2", "0.00", "1.000"]
     assert float(table["held-out tiny"][3]) > 50
     assert rows(result, "accuracy-cer")["001.pdf (plain)"][2] is None  # plain did not read it
@@ -49,10 +62,20 @@ def test_groups_documents_and_all_samples_are_added_up():
 
 
 def test_bars_are_met_by_the_truth_and_missed_by_bad_pages():
-    good = rows(summarise([DIGITAL, HELD_OUT], records(DIGITAL, tiny=GOOD, tesseract=BAD) + records(HELD_OUT, tiny=GOOD)), "accuracy-bars")
+    good = rows(
+        summarise(
+            [DIGITAL, HELD_OUT], records(DIGITAL, tiny=GOOD, tesseract=BAD) + records(HELD_OUT, tiny=GOOD)
+        ),
+        "accuracy-bars",
+    )
     assert {row[3] for row in good.values()} == {"yes"}
     assert good["decoding over encoding time"][2] == "0.3333"
-    bad = rows(summarise([DIGITAL, HELD_OUT], records(DIGITAL, tiny=BAD, tesseract=GOOD) + records(HELD_OUT, tiny=BAD)), "accuracy-bars")
+    bad = rows(
+        summarise(
+            [DIGITAL, HELD_OUT], records(DIGITAL, tiny=BAD, tesseract=GOOD) + records(HELD_OUT, tiny=BAD)
+        ),
+        "accuracy-bars",
+    )
     missed = {name for name, row in bad.items() if row[3] == "no"}
     assert missed == set(bad) - {"loops", "lost runs", "decoding over encoding time"}
 
@@ -64,7 +87,9 @@ def test_a_bar_nobody_measured_is_not_in_the_table():
 
 def test_modes_are_compared_page_by_page():
     other = [TRUTH, "A second page of texts"]
-    (row,) = summarise([DIGITAL], records(DIGITAL, tiny=GOOD, tiny_full=other))["tables"]["accuracy-modes"]["rows"]
+    (row,) = summarise([DIGITAL], records(DIGITAL, tiny=GOOD, tiny_full=other))["tables"]["accuracy-modes"][
+        "rows"
+    ]
     assert row[:3] == [2, 1, "50.0"]
     assert float(row[3]) == pytest.approx(100 * 1 / sum(map(len, other)), abs=1e-3)
 

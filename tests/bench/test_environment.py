@@ -31,5 +31,7 @@ def test_a_table_shows_unknown_as_a_dash_and_escapes_pipes():
 
 
 def test_columns_of_numbers_are_aligned_right():
-    rule = markdown_table(["n", "share", "name", "mixed"], [[1, "12.5 %", "x", None], [-2.5, None, "3", "1 of 2"]]).splitlines()[1]
+    rule = markdown_table(
+        ["n", "share", "name", "mixed"], [[1, "12.5 %", "x", None], [-2.5, None, "3", "1 of 2"]]
+    ).splitlines()[1]
     assert rule == "| ---: | ---: | :--- | :--- |"

@@ -17,7 +17,10 @@ HELD_OUT = Path(__file__).parents[1] / "data" / "held_out"
 def test_held_out_pages_have_their_structure_and_no_furniture():
     english, chinese = load_held_out(HELD_OUT)
     assert [page.page_index for page in english.pages] == [0, 1]
-    assert [page.structure.headings for page in english.pages] == [(Heading(1, "Harbour report"),), (Heading(2, "Costs"),)]
+    assert [page.structure.headings for page in english.pages] == [
+        (Heading(1, "Harbour report"),),
+        (Heading(2, "Costs"),),
+    ]
     assert english.pages[0].structure.rows[1] == ("March", "14", "6.2")
     assert (english.is_chinese, chinese.is_chinese, english.has_furniture) == (False, True, False)
 
@@ -25,9 +28,24 @@ def test_held_out_pages_have_their_structure_and_no_furniture():
 @pytest.fixture
 def samples(tmp_path: Path) -> Path:
     entries = [
-        {"file": "guide.pdf", "pages": 3, "ground_truth": "guide.txt", "ground_truth_kind": "text layer (reading order)"},
-        {"file": "book.pdf", "pages": 1, "ground_truth": "book.txt", "ground_truth_kind": "OCR layer, not proofread"},
-        {"file": "senate-expenditures.pdf", "pages": 1, "ground_truth": "book.txt", "ground_truth_kind": "text layer"},
+        {
+            "file": "guide.pdf",
+            "pages": 3,
+            "ground_truth": "guide.txt",
+            "ground_truth_kind": "text layer (reading order)",
+        },
+        {
+            "file": "book.pdf",
+            "pages": 1,
+            "ground_truth": "book.txt",
+            "ground_truth_kind": "OCR layer, not proofread",
+        },
+        {
+            "file": "senate-expenditures.pdf",
+            "pages": 1,
+            "ground_truth": "book.txt",
+            "ground_truth_kind": "text layer",
+        },
         {"file": "broken.pdf", "pages": 1, "ground_truth": None},
     ]
     (tmp_path / "index.json").write_text(json.dumps(entries))
@@ -39,7 +57,12 @@ def samples(tmp_path: Path) -> Path:
 def test_samples_tell_what_their_truth_is_good_for(samples: Path):
     guide, book, ledger = load_samples(samples)
     assert [page.text for page in guide.pages] == ["第一页的文字", "", "第三页"]
-    assert (guide.is_chinese, guide.has_text_layer, guide.is_exact, guide.is_ordered) == (True, True, True, True)
+    assert (guide.is_chinese, guide.has_text_layer, guide.is_exact, guide.is_ordered) == (
+        True,
+        True,
+        True,
+        True,
+    )
     assert (book.is_chinese, book.has_text_layer, book.is_exact) == (False, False, False)
     assert (ledger.is_exact, ledger.is_ordered) == (True, False)
     assert guide.group == f"{samples.name}, Chinese"
@@ -49,7 +72,10 @@ def test_subfolders_are_read_one_after_the_other(samples: Path, tmp_path_factory
     home = tmp_path_factory.mktemp("samples")
     for name in ("digital", "scanned"):
         (home / name).symlink_to(samples)
-    assert [document.group for document in load_samples(home)][::3] == ["digital, Chinese", "scanned, Chinese"]
+    assert [document.group for document in load_samples(home)][::3] == [
+        "digital, Chinese",
+        "scanned, Chinese",
+    ]
 
 
 def test_a_folder_without_a_list_is_named(tmp_path: Path):

@@ -1,4 +1,6 @@
-"""The latency bench at a toy shape: what each step reads, and that its costs are counted from the engine's tensors."""
+"""The latency bench at a toy shape: what each step reads, and that its costs are counted from the engine's
+tensors.
+"""
 
 import json
 
@@ -14,8 +16,23 @@ from ocr_app.decoder.protocol import KVSpec
 SPEC = KVSpec(2, 4, 2, 8, torch.float32)
 
 
-def test_sparse_steps_read_the_same_wherever_they_are_and_full_steps_read_everything(capsys: pytest.CaptureFixture[str]):
-    sizes = ["--shapes", "tiny", "--pages", "40,60,80", "--rounds", "2", "--full-rounds", "2", "--threads", "1", "--copy-mb", "1"]
+def test_sparse_steps_read_the_same_wherever_they_are_and_full_steps_read_everything(
+    capsys: pytest.CaptureFixture[str],
+):
+    sizes = [
+        "--shapes",
+        "tiny",
+        "--pages",
+        "40,60,80",
+        "--rounds",
+        "2",
+        "--full-rounds",
+        "2",
+        "--threads",
+        "1",
+        "--copy-mb",
+        "1",
+    ]
     assert main([*sizes, "--full-limit-gb", "0.0018"]) == 0
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     rows = result["tables"]["latency"]["rows"]
@@ -25,7 +42,9 @@ def test_sparse_steps_read_the_same_wherever_they_are_and_full_steps_read_everyt
     assert [row[2] for row in full] == [40, 60], "80 pages do not fit the limit"
     for row in full:
         assert 40 * row[2] < row[6] < 40 * row[2] + 32
-    assert result["last_over_first"]["tiny"]["processor"] == pytest.approx(float(sparse[2][4]) / float(sparse[0][4]), rel=0.05)
+    assert result["last_over_first"]["tiny"]["processor"] == pytest.approx(
+        float(sparse[2][4]) / float(sparse[0][4]), rel=0.05
+    )
 
 
 def test_a_step_must_read_the_weights_and_the_keys_and_values_it_attends():
@@ -34,7 +53,10 @@ def test_a_step_must_read_the_weights_and_the_keys_and_values_it_attends():
         step(engine, [sequence])
         query_width, kv_width, width, vocabulary = 32, 16, 16, 64
         per_layer = width * (query_width + 2 * kv_width) + query_width * width + 2 * width * 2 * width
-        assert bytes_read(engine, [sequence]) == (4 * (2 * per_layer + vocabulary * width), 51 * 2 * 2 * 2 * 8 * 4)
+        assert bytes_read(engine, [sequence]) == (
+            4 * (2 * per_layer + vocabulary * width),
+            51 * 2 * 2 * 2 * 8 * 4,
+        )
 
 
 def test_the_shares_of_a_step_are_of_the_whole():

@@ -55,7 +55,13 @@ def test_plain_text_is_what_stands_on_the_page():
 def test_structure_has_levels_depths_and_rows():
     structure = read_markdown(PAGE)
     assert structure.headings == (Heading(1, "Annual report"),)
-    depths = (ListItem(1, "first"), ListItem(1, "second"), ListItem(2, "nested goes on"), ListItem(1, "third"), ListItem(1, "numbered"))
+    depths = (
+        ListItem(1, "first"),
+        ListItem(1, "second"),
+        ListItem(2, "nested goes on"),
+        ListItem(1, "third"),
+        ListItem(1, "numbered"),
+    )
     assert structure.list_items == depths
     assert structure.rows == (("Year", "Sum"), ("2024", ""), ("2025", "a | b c"))
 

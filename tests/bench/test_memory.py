@@ -1,4 +1,6 @@
-"""The memory bench at a toy shape: sparse does not grow, full does, and what is called measured agrees with what is computed."""
+"""The memory bench at a toy shape: sparse does not grow, full does, and what is called measured agrees with
+what is computed.
+"""
 
 import json
 
@@ -9,7 +11,20 @@ from ocr_app.bench.kv_error import attention_error, random_layer
 from ocr_app.bench.memory import main
 from ocr_app.decoder.protocol import KVSpec
 
-SMALL = ["--layers", "2", "--kv-heads", "1", "--head-dim", "8", "--tokens-per-page", "100", "--whole-pages", "3", "--threads", "1"]
+SMALL = [
+    "--layers",
+    "2",
+    "--kv-heads",
+    "1",
+    "--head-dim",
+    "8",
+    "--tokens-per-page",
+    "100",
+    "--whole-pages",
+    "3",
+    "--threads",
+    "1",
+]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +59,9 @@ def test_full_is_measured_up_to_the_limit_and_grows(result: dict):
     assert all((reading["is"] == "measured") == (reading["pool_bytes"] <= 0.0008e9) for reading in full)
     per_page = [reading["pool_bytes"] / reading["pages"] for reading in full]
     assert max(per_page) < 1.3 * min(per_page)
-    assert all(reading["tokens"] == 100 * reading["pages"] + 1 for reading in full if reading["is"] == "measured")
+    assert all(
+        reading["tokens"] == 100 * reading["pages"] + 1 for reading in full if reading["is"] == "measured"
+    )
 
 
 def test_a_step_reads_the_same_number_of_tokens_however_long_the_document(result: dict):

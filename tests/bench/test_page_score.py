@@ -13,7 +13,11 @@ from ocr_app.bench.ground_truth import TruthDocument, TruthPage, load_held_out
 from ocr_app.bench.page_score import PageScore, add_up, comparable_text, score_page
 
 HELD_OUT = Path(__file__).parents[1] / "data" / "held_out"
-MARKDOWN = [page for name in ("001", "002") for page in (HELD_OUT / f"{name}.md").read_text(encoding="utf-8").split("\f")]
+MARKDOWN = [
+    page
+    for name in ("001", "002")
+    for page in (HELD_OUT / f"{name}.md").read_text(encoding="utf-8").split("\f")
+]
 PAGES = [(document, page) for document in load_held_out(HELD_OUT) for page in document.pages]
 PLAIN = TruthDocument("plain.pdf", Path("plain.pdf"), "digital, Latin", False, ())
 WORDS = [f"{a}{b}{c}" for a in "bdfg" for b in "aeio" for c in "lmnr"]
@@ -23,7 +27,9 @@ def plain_score(truth: str, text: str, document: TruthDocument = PLAIN) -> PageS
     return score_page(document, TruthPage(0, truth), EngineOutput(text, text))
 
 
-@pytest.mark.parametrize(("known", "markdown"), list(zip(PAGES, MARKDOWN, strict=True)), ids=["en-1", "en-2", "zh-1"])
+@pytest.mark.parametrize(
+    ("known", "markdown"), list(zip(PAGES, MARKDOWN, strict=True)), ids=["en-1", "en-2", "zh-1"]
+)
 def test_the_truth_itself_is_perfect(known: tuple[TruthDocument, TruthPage], markdown: str):
     figures = add_up([score_page(*known, EngineOutput(markdown, num_lost_runs=0))])
     assert figures["cer"] == figures["loops"] == figures["lost_runs"] == 0
@@ -62,8 +68,15 @@ def test_lost_lines_cost_words_and_characters_and_no_order(num_lost: int):
 def test_form_does_not_count_and_text_does():
     truth = "• first construc- \ntion\n– second “item”\n(1) third"
     assert comparable_text(truth) == 'first construction second "item" (1) third'
-    assert score_page(PLAIN, TruthPage(0, truth), EngineOutput('- first construction\n- second "item"\n- (1) third')).num_edits == 0
-    assert plain_score("well-known", "well-\nknown").num_edits == 1  # a hyphen at a line end is taken for a division, on both sides
+    assert (
+        score_page(
+            PLAIN, TruthPage(0, truth), EngineOutput('- first construction\n- second "item"\n- (1) third')
+        ).num_edits
+        == 0
+    )
+    assert (
+        plain_score("well-known", "well-\nknown").num_edits == 1
+    )  # a hyphen at a line end is taken for a division, on both sides
 
 
 def test_a_truth_that_lists_a_table_by_column_gives_words_only():

@@ -24,7 +24,9 @@ SETTINGS = {
 
 
 def test_the_published_pair_follows_from_the_published_shape():
-    full, _, sparse = plan(PUBLISHED_SHAPE, SparsityConfig(), PUBLISHED_PAGE_TOKENS, PUBLISHED_NUM_PAGES, 0, 24 * 10**9)
+    full, _, sparse = plan(
+        PUBLISHED_SHAPE, SparsityConfig(), PUBLISHED_PAGE_TOKENS, PUBLISHED_NUM_PAGES, 0, 24 * 10**9
+    )
     assert f"{full.kv_bytes / 1e9:.2f}" == "47.00"
     assert f"{sparse.kv_bytes / 1e9:.2f}" == "1.77"
     assert sparse.pages_that_fit is None
@@ -51,8 +53,12 @@ def test_sparse_blocks_agree_with_the_engine_page_by_page(config: SparsityConfig
     with open_engine(toy_spec(layers=1, heads=1, kv_heads=1, head_dim=4), config) as engine:
         held = read_pages(engine, tokens, 14)
         planned = peak_sparse_blocks(tokens, 14, config)
-        assert planned - 1 <= engine.pool.num_blocks - 1 <= planned  # the last text block is taken only where a draft straddles it
-    assert [count + text_reserve_blocks(config) for count in held] == sparse_blocks_by_page(tokens, 14, config)
+        assert (
+            planned - 1 <= engine.pool.num_blocks - 1 <= planned
+        )  # the last text block is taken only where a draft straddles it
+    assert [count + text_reserve_blocks(config) for count in held] == sparse_blocks_by_page(
+        tokens, 14, config
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
@@ -62,7 +68,13 @@ def test_bytes_agree_with_the_tensors_of_the_engine(mode: str, dtype: str):
     output_tokens = 2 * MAX_DRAFT_TOKENS
     planned = {each.mode: each for each in plan(shape, SMALL, 61, 8, output_tokens, 10**9)}[mode]
     capacity = planned.pool_bytes // shape.bytes_per_block(SMALL.block_size) - 1
-    with open_engine(toy_spec(layers=3), SMALL, mode=mode, dtype=dtype, capacity_blocks=None if mode == "sparse" else capacity) as engine:
+    with open_engine(
+        toy_spec(layers=3),
+        SMALL,
+        mode=mode,
+        dtype=dtype,
+        capacity_blocks=None if mode == "sparse" else capacity,
+    ) as engine:
         read_pages(engine, 61, 8)
         assert engine.store.nbytes == planned.pool_bytes
         assert engine.pool.num_free_blocks <= 1 or mode != "full"
@@ -74,10 +86,17 @@ def test_the_pages_that_fit_are_the_most_that_do():
         for place, mode in enumerate(("full", "rswa", "sparse")):
             most = plan(shape, SMALL, 61, 1, 30, memory_bytes)[place].pages_that_fit
             if most is None:
-                assert plan(shape, SMALL, 61, 10_000, 30, memory_bytes)[place].pool_bytes <= memory_bytes, mode
+                assert plan(shape, SMALL, 61, 10_000, 30, memory_bytes)[place].pool_bytes <= memory_bytes, (
+                    mode
+                )
             else:
-                assert most == 0 or plan(shape, SMALL, 61, most, 30, memory_bytes)[place].pool_bytes <= memory_bytes, mode
-                assert plan(shape, SMALL, 61, most + 1, 30, memory_bytes)[place].pool_bytes > memory_bytes, mode
+                assert (
+                    most == 0
+                    or plan(shape, SMALL, 61, most, 30, memory_bytes)[place].pool_bytes <= memory_bytes
+                ), mode
+                assert plan(shape, SMALL, 61, most + 1, 30, memory_bytes)[place].pool_bytes > memory_bytes, (
+                    mode
+                )
 
 
 def test_the_largest_cap_fills_the_memory_to_less_than_a_block():

@@ -43,8 +43,23 @@ def test_page_counts_are_positive():
 
 
 def test_a_document_is_read_in_each_mode_and_length(capsys: pytest.CaptureFixture[str]):
-    arguments = [str(HELD_OUT / "001.pdf"), "--model", "plain", "--pages", "2,1", "--modes", "full", "--dpi", "72", "--threads", "1"]
+    arguments = [
+        str(HELD_OUT / "001.pdf"),
+        "--model",
+        "plain",
+        "--pages",
+        "2,1",
+        "--modes",
+        "full",
+        "--dpi",
+        "72",
+        "--threads",
+        "1",
+    ]
     assert reader_memory.main(arguments) == 0
     table = json.loads(capsys.readouterr().out.splitlines()[-1])["tables"]["reader-memory"]
-    assert [row[:3] for row in table["rows"]] == [["full", 1, None], ["full", 2, None]]  # the plain reader has no KV
+    assert [row[:3] for row in table["rows"]] == [
+        ["full", 1, None],
+        ["full", 2, None],
+    ]  # the plain reader has no KV
     assert [row[-1] for row in table["rows"]] == [1, 2]

@@ -51,7 +51,9 @@ def test_a_table_name_is_used_once(folder: Path):
 def test_every_stored_result_can_be_rendered():
     for path in RESULTS.glob("*.json"):
         tables = json.loads(path.read_text(encoding="utf-8")).get("tables", {})
-        assert all(len(row) == len(table["columns"]) for table in tables.values() for row in table["rows"]), path.name
+        assert all(len(row) == len(table["columns"]) for table in tables.values() for row in table["rows"]), (
+            path.name
+        )
     assert all(text.startswith("| ") for text in stored_tables(RESULTS).values())
 
 

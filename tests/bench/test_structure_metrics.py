@@ -7,12 +7,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ocr_app.bench.structure_metrics import Counts, OrderCounts, count_loops, match_cells, match_texts, order_counts, similarity
+from ocr_app.bench.structure_metrics import (
+    Counts,
+    OrderCounts,
+    count_loops,
+    match_cells,
+    match_texts,
+    order_counts,
+    similarity,
+)
 
 texts = st.lists(st.text("abcde fg", min_size=3, max_size=12), max_size=6)
-rows = st.lists(st.lists(st.sampled_from(["", "alpha", "beta", "gamma", "delta"]), max_size=4).map(tuple), max_size=5)
+rows = st.lists(
+    st.lists(st.sampled_from(["", "alpha", "beta", "gamma", "delta"]), max_size=4).map(tuple), max_size=5
+)
 # Lines that are far from each other, so that each is found at one place only.
-LINES = [f"{word * 3}{number:03d}" for number, word in enumerate(("abcd", "efgh", "ijkl", "mnop", "qrst", "uvwx", "yzab", "cegi"))]
+LINES = [
+    f"{word * 3}{number:03d}"
+    for number, word in enumerate(("abcd", "efgh", "ijkl", "mnop", "qrst", "uvwx", "yzab", "cegi"))
+]
 
 
 @given(texts)
@@ -49,7 +62,9 @@ def slow_match_cells(truth: list[tuple[str, ...]], output: list[tuple[str, ...]]
 
 @settings(max_examples=60, deadline=None)
 @given(rows, rows)
-def test_row_alignment_equals_trying_every_alignment(truth: list[tuple[str, ...]], output: list[tuple[str, ...]]):
+def test_row_alignment_equals_trying_every_alignment(
+    truth: list[tuple[str, ...]], output: list[tuple[str, ...]]
+):
     assert match_cells(truth, output).num_found == slow_match_cells(truth, output)
 
 

@@ -1,4 +1,6 @@
-"""The throughput bench at a toy shape: all batches stand at the same page, and the baseline has our shape and reads what full reads."""
+"""The throughput bench at a toy shape: all batches stand at the same page, and the baseline has our shape and
+reads what full reads.
+"""
 
 import json
 
@@ -36,7 +38,9 @@ def rates() -> dict[str, dict]:
     with contextlib.redirect_stdout(output):
         assert main([*SIZES, "--threads", "1"]) == 0
     result = json.loads(output.getvalue().splitlines()[-1])
-    assert result["sparse_over_full"]["wall"] == pytest.approx(_per_s(result["rates"][0]) / _per_s(result["rates"][2]), abs=0.01)
+    assert result["sparse_over_full"]["wall"] == pytest.approx(
+        _per_s(result["rates"][0]) / _per_s(result["rates"][2]), abs=0.01
+    )
     return {rate["name"]: rate for rate in result["rates"]}
 
 
@@ -47,7 +51,9 @@ def _per_s(rate: dict) -> float:
 def test_full_reads_every_page_and_sparse_reads_a_part(rates: dict[str, dict]):
     num_steps = 2 + 2  # warm-up and rounds
     assert rates["full"]["tokens_read"] == 8 * 64 + num_steps
-    assert rates["sparse"]["tokens_read"] == rates["sparse, alone"]["tokens_read"] < rates["full"]["tokens_read"]
+    assert (
+        rates["sparse"]["tokens_read"] == rates["sparse, alone"]["tokens_read"] < rates["full"]["tokens_read"]
+    )
     assert [rate["num_documents"] for rate in rates.values()] == [3, 1, 3, 3]
 
 
@@ -59,6 +65,12 @@ def test_transformers_keeps_as_many_tokens_as_full_attention(rates: dict[str, di
 
 
 def test_the_baseline_has_as_many_weights_as_ours():
-    theirs = sum(weight.numel() for name, weight in _llama(_parse(SIZES)).named_parameters() if "layers" in name and "norm" not in name)
+    theirs = sum(
+        weight.numel()
+        for name, weight in _llama(_parse(SIZES)).named_parameters()
+        if "layers" in name and "norm" not in name
+    )
     ours = ToyModel(KVSpec(2, 4, 2, 12, torch.float32), width=48)
-    assert theirs == sum(weight.numel() for weights in (ours.qkv, ours.out, ours.up, ours.down) for weight in weights)
+    assert theirs == sum(
+        weight.numel() for weights in (ours.qkv, ours.out, ours.up, ours.down) for weight in weights
+    )

@@ -1,4 +1,6 @@
-"""What the decoder's tests share: tolerances per dtype, small settings, and a run of many pages through engine or oracle."""
+"""What the decoder's tests share: tolerances per dtype, small settings, and a run of many pages through
+engine or oracle.
+"""
 
 from dataclasses import dataclass, field
 
@@ -26,8 +28,17 @@ UNLIMITED = {
 
 
 def small(**changes: object) -> SparsityConfig:
-    """Settings at which everything happens within a few pages of some fifty tokens: blocks of 8, a window of 16."""
-    settings = {"block_size": 8, "text_window": 16, "block_budget": 3, "candidate_blocks": 4, "page_budget": 2, "sparsity_ratio": 0.4}
+    """Settings at which everything happens within a few pages of some fifty tokens: blocks of 8, a window of
+    16.
+    """
+    settings = {
+        "block_size": 8,
+        "text_window": 16,
+        "block_budget": 3,
+        "candidate_blocks": 4,
+        "page_budget": 2,
+        "sparsity_ratio": 0.4,
+    }
     return SparsityConfig(**(settings | changes))
 
 
@@ -84,7 +95,10 @@ class Reader:
 
     @property
     def resident(self) -> dict[int, list[int]]:
-        return {page.page_index: [record.place for record in page.records] for page in self.sequence.pages.values()}
+        return {
+            page.page_index: [record.place for record in page.records]
+            for page in self.sequence.pages.values()
+        }
 
 
 def stored_kv(engine: Engine, page_index: int, sequence: Sequence, layer: int) -> tuple[Tensor, Tensor]:
@@ -102,7 +116,9 @@ def turn_page(state: ToyState, model: ToyModel, page_index: int) -> None:
         state.num_reference_tokens = 0
 
 
-def read_with_engine(script: Script, config: SparsityConfig, model: ToyModel | None = None, **options: object) -> Tensor:
+def read_with_engine(
+    script: Script, config: SparsityConfig, model: ToyModel | None = None, **options: object
+) -> Tensor:
     with Engine(model or ToyModel(toy_spec()), config, **options) as engine:
         logits = Reader(engine, script).read()
     engine.check_integrity()
@@ -110,8 +126,12 @@ def read_with_engine(script: Script, config: SparsityConfig, model: ToyModel | N
     return logits
 
 
-def read_beside_oracle(script: Script, config: SparsityConfig, model: ToyModel, mode: str = "sparse") -> tuple[Tensor, Tensor]:
-    """Logits of the engine and of the oracle, which is told at every page which blocks the engine still holds."""
+def read_beside_oracle(
+    script: Script, config: SparsityConfig, model: ToyModel, mode: str = "sparse"
+) -> tuple[Tensor, Tensor]:
+    """Logits of the engine and of the oracle, which is told at every page which blocks the engine still
+    holds.
+    """
     oracle, oracle_state = Oracle(model, config, mode), ToyState()
     ours, theirs = [], []
     with Engine(model, config, mode=mode) as engine:

@@ -18,7 +18,9 @@ from ocr_app.types import ResidentState
 class CountingModel(ToyModel):
     """Counts prefills, and fails at a chosen step in a chosen way."""
 
-    def __init__(self, fail_at_step: int | None = None, failure: float | BaseException = float("nan")) -> None:
+    def __init__(
+        self, fail_at_step: int | None = None, failure: float | BaseException = float("nan")
+    ) -> None:
         super().__init__(toy_spec(), has_router=True)
         self.prefilled: list[int] = []
         self.num_steps = 0
@@ -76,7 +78,9 @@ def test_a_chunk_over_the_cap_names_the_number_to_set():
     with Engine(ToyModel(toy_spec()), small(max_resident_blocks=20)) as engine:
         reader = Reader(engine, Script.draw([50, 90], 3))
         reader.open_page(0)
-        with pytest.raises(OutOfMemoryError, match=r"need 26 KV blocks and max_resident_blocks is 20\. Raise it to 26"):
+        with pytest.raises(
+            OutOfMemoryError, match=r"need 26 KV blocks and max_resident_blocks is 20\. Raise it to 26"
+        ):
             reader.open_page(1)
         engine.check_integrity()
 
@@ -98,7 +102,10 @@ def test_every_page_in_the_window_keeps_its_floor():
     with Engine(ToyModel(toy_spec()), config) as engine:
         reader = Reader(engine, Script.draw([50] * 15, 5))
         reader.read()
-        blocks = {page.page_index: (page.state, page.num_blocks) for page in engine.sample(reader.sequence).resident_pages}
+        blocks = {
+            page.page_index: (page.state, page.num_blocks)
+            for page in engine.sample(reader.sequence).resident_pages
+        }
     assert list(blocks) == list(range(5, 15))
     assert blocks[14] == (ResidentState.ACTIVE, 7)
     assert blocks[13] == (ResidentState.OVERLAP, 7)
@@ -110,7 +117,13 @@ def test_cap_wins_over_the_floor_oldest_page_first():
     with Engine(ToyModel(toy_spec()), config) as engine:
         reader = Reader(engine, Script.draw([50] * 12, 5))
         reader.read()
-        assert {page: len(places) for page, places in reader.resident.items()} == {7: 1, 8: 1, 9: 1, 10: 7, 11: 7}
+        assert {page: len(places) for page, places in reader.resident.items()} == {
+            7: 1,
+            8: 1,
+            9: 1,
+            10: 7,
+            11: 7,
+        }
 
 
 def test_the_most_relevant_blocks_are_retained():
@@ -141,7 +154,14 @@ def test_allocated_bytes_are_the_bytes_that_exist(dtype: str):
     before = tensor_bytes()
     with Engine(ToyModel(toy_spec()), small(), dtype=dtype, capacity_blocks=50) as engine:
         weights = sum(
-            t.nbytes for t in [engine.model.embedding, *engine.model.qkv, *engine.model.out, *engine.model.up, *engine.model.down]
+            t.nbytes
+            for t in [
+                engine.model.embedding,
+                *engine.model.qkv,
+                *engine.model.out,
+                *engine.model.up,
+                *engine.model.down,
+            ]
         )
         rotary = engine.model._axes.nbytes + engine.model._rates.nbytes
         assert engine.sample().allocated_bytes == tensor_bytes() - before - weights - rotary
@@ -150,7 +170,11 @@ def test_allocated_bytes_are_the_bytes_that_exist(dtype: str):
 def tensor_bytes() -> int:
     """Bytes of every tensor storage that is alive in this process."""
     gc.collect()
-    storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in gc.get_objects() if type(t) is Tensor}
+    storages = {
+        t.untyped_storage().data_ptr(): t.untyped_storage().nbytes()
+        for t in gc.get_objects()
+        if type(t) is Tensor
+    }
     return sum(storages.values())
 
 
@@ -182,7 +206,9 @@ def test_attended_tokens_count_what_a_step_reads():
         assert engine.sample().attended_tokens == 50 + 27 + 16
         reader.open_page(2)
         reader.step(1)
-        assert engine.sample().attended_tokens == 27 + 45 + 16 + 3 * 8  # three of the blocks retained of page 0
+        assert (
+            engine.sample().attended_tokens == 27 + 45 + 16 + 3 * 8
+        )  # three of the blocks retained of page 0
         assert engine.sample(reader.sequence).resident_pages[0].num_blocks == 3
 
 
@@ -194,14 +220,18 @@ def test_cancelling_at_every_step_leaves_the_pool_whole():
             reader = Reader(engine, script)
             for action in range(num_actions):
                 page_index, step = divmod(action, 10)
-                reader.open_page(page_index) if step == 0 else reader.step(script.tokens[page_index][step - 1])
+                reader.open_page(page_index) if step == 0 else reader.step(
+                    script.tokens[page_index][step - 1]
+                )
             engine.remove(reader.sequence)
             engine.check_integrity()
             assert engine.pool.num_used_blocks == 0
             engine.remove(reader.sequence)
 
 
-@pytest.mark.parametrize("failure", [RuntimeError("device lost"), KeyboardInterrupt(), float("nan"), float("inf")], ids=repr)
+@pytest.mark.parametrize(
+    "failure", [RuntimeError("device lost"), KeyboardInterrupt(), float("nan"), float("inf")], ids=repr
+)
 def test_a_failed_step_appends_nothing(failure: float | BaseException):
     script = Script.draw([30], 20)
     expected = read_with_engine(script, small(), CountingModel())
@@ -261,7 +291,9 @@ def test_non_finite_logits_name_dtype_and_step():
         reader = Reader(engine, Script.draw([30], 20))
         reader.open_page(0)
         reader.step(1), reader.step(2), reader.step(3)
-        with pytest.raises(NonFiniteLogitsError, match=r"at step 3 with torch\.float32 weights and a torch\.float16 KV cache"):
+        with pytest.raises(
+            NonFiniteLogitsError, match=r"at step 3 with torch\.float32 weights and a torch\.float16 KV cache"
+        ):
             reader.step(4)
 
 
@@ -317,7 +349,9 @@ def test_blank_pages_take_no_blocks_and_leave_no_trace():
 
 
 def test_unavailable_backends_modes_and_dtypes_say_what_to_use():
-    with pytest.raises(BackendUnavailableError, match="needs a CUDA device and this run uses 'cpu'; use 'gather'"):
+    with pytest.raises(
+        BackendUnavailableError, match="needs a CUDA device and this run uses 'cpu'; use 'gather'"
+    ):
         Engine(ToyModel(toy_spec()), small(), backend="flash")
     with pytest.raises(BackendUnavailableError, match="'fast' is unknown; use one of dense, flash, gather"):
         Engine(ToyModel(toy_spec()), small(), backend="fast")

@@ -1,8 +1,19 @@
-"""The decoder against slow references: whatever is read, kept or batched, the logits are those of plain attention with the same mask."""
+"""The decoder against slow references: whatever is read, kept or batched, the logits are those of plain
+attention with the same mask.
+"""
 
 import pytest
 import torch
-from decoder_support import TOLERANCE, UNLIMITED, Reader, Script, read_beside_oracle, read_with_engine, small, stored_kv
+from decoder_support import (
+    TOLERANCE,
+    UNLIMITED,
+    Reader,
+    Script,
+    read_beside_oracle,
+    read_with_engine,
+    small,
+    stored_kv,
+)
 from torch import Tensor
 
 from ocr_app.config import ROUTING_NAMES
@@ -13,7 +24,9 @@ from ocr_app.models.toy import ToyModel, ToyState, toy_spec
 
 
 def assert_close(ours: Tensor, theirs: Tensor, dtype: str = "float32") -> None:
-    assert torch.allclose(ours, theirs, rtol=0, atol=TOLERANCE[dtype]), f"largest difference {(ours - theirs).abs().max():.2e}"
+    assert torch.allclose(ours, theirs, rtol=0, atol=TOLERANCE[dtype]), (
+        f"largest difference {(ours - theirs).abs().max():.2e}"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +39,12 @@ def full_logits(long_script: Script) -> Tensor:
     return read_with_engine(long_script, small(), mode="full")
 
 
-@pytest.mark.parametrize(("routing", "has_router"), [*((name, False) for name in ROUTING_NAMES), ("dash", True)])
-def test_sparse_without_limits_equals_full(routing: str, has_router: bool, long_script: Script, full_logits: Tensor):
+@pytest.mark.parametrize(
+    ("routing", "has_router"), [*((name, False) for name in ROUTING_NAMES), ("dash", True)]
+)
+def test_sparse_without_limits_equals_full(
+    routing: str, has_router: bool, long_script: Script, full_logits: Tensor
+):
     model = ToyModel(toy_spec(), has_router=has_router)
     assert_close(read_with_engine(long_script, small(**UNLIMITED, routing=routing), model), full_logits)
 
@@ -60,14 +77,24 @@ def test_routed_blocks_equal_the_oracles_choice(routing: str):
 
 @pytest.mark.parametrize("window", [7, 8, 9, 15, 16, 17])
 def test_windows_around_block_edges_equal_the_oracle(window: int):
-    ours, theirs = read_beside_oracle(Script.draw([11], 40), small(text_window=window), ToyModel(toy_spec()), "rswa")
+    ours, theirs = read_beside_oracle(
+        Script.draw([11], 40), small(text_window=window), ToyModel(toy_spec()), "rswa"
+    )
     assert_close(ours, theirs)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_decode_after_random_eviction_equals_the_oracle(seed: int):
-    model, config, script = ToyModel(toy_spec(), has_router=True), small(chunk_pages=4), Script.draw([37, 40, 45], 8, seed)
-    oracle, oracle_state, random = Oracle(model, config, "sparse"), ToyState(), torch.Generator().manual_seed(seed)
+    model, config, script = (
+        ToyModel(toy_spec(), has_router=True),
+        small(chunk_pages=4),
+        Script.draw([37, 40, 45], 8, seed),
+    )
+    oracle, oracle_state, random = (
+        Oracle(model, config, "sparse"),
+        ToyState(),
+        torch.Generator().manual_seed(seed),
+    )
     with Engine(model, config) as engine:
         reader = Reader(engine, script)
         for page_index, page in enumerate(script.pages):
@@ -91,7 +118,9 @@ def _evict_at_random(reader: Reader, random: torch.Generator) -> None:
 
 @pytest.mark.parametrize("num_prefilled", [1, 7, 8, 9, 15, 16])
 def test_one_pass_equals_prefill_and_steps(num_prefilled: int):
-    """A causal model over 24 tokens: the first as reference, the others as output, against one plain pass over all."""
+    """A causal model over 24 tokens: the first as reference, the others as output, against one plain pass
+    over all.
+    """
     model = ToyModel(toy_spec(), reference_is_causal=True)
     tokens = Script.draw([24], 0).pages[0]
     expected = _plain_pass(model, tokens)
@@ -159,7 +188,9 @@ def test_permuted_block_ids_change_nothing(long_script: Script):
 
 def test_backends_agree():
     script, config = Script.draw([61, 64, 70, 55], 25), small(chunk_pages=3)
-    assert_close(read_with_engine(script, config, backend="dense"), read_with_engine(script, config, backend="gather"))
+    assert_close(
+        read_with_engine(script, config, backend="dense"), read_with_engine(script, config, backend="gather")
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8"])
@@ -197,6 +228,8 @@ def test_page_keys_do_not_depend_on_neighbours_or_text():
                 reader.open_page(0)
                 reader.step(*each.tokens[0])
             reader.open_page(1)
-            kept.append([tensor for layer in range(2) for tensor in stored_kv(engine, 1, reader.sequence, layer)])
+            kept.append(
+                [tensor for layer in range(2) for tensor in stored_kv(engine, 1, reader.sequence, layer)]
+            )
     for ours, theirs in zip(*kept, strict=True):
         assert torch.equal(ours, theirs)

@@ -1,18 +1,29 @@
-"""Block accounting, without tensors: whatever is done in whatever order, no block is lost and none has two owners."""
+"""Block accounting, without tensors: whatever is done in whatever order, no block is lost and none has two
+owners.
+"""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
-from ocr_app.decoder.kv_blocks import NULL_BLOCK, BlockPool, SequenceBlocks, TextBlocks, ceil_div, split_tokens
+from ocr_app.decoder.kv_blocks import (
+    NULL_BLOCK,
+    BlockPool,
+    SequenceBlocks,
+    TextBlocks,
+    ceil_div,
+    split_tokens,
+)
 from ocr_app.errors import OutOfMemoryError
 
 BLOCK_SIZE = 4
 
 
 class AccountingMachine(RuleBasedStateMachine):
-    """Documents that come, take pages, write, roll back, slide, evict, share and go, over one pool of 40 blocks."""
+    """Documents that come, take pages, write, roll back, slide, evict, share and go, over one pool of 40
+    blocks.
+    """
 
     sequences = Bundle("sequences")
 
@@ -51,7 +62,9 @@ class AccountingMachine(RuleBasedStateMachine):
         pages = [page for page in sequence.pages.values() if page.records]
         if pages:
             page = data.draw(st.sampled_from(pages))
-            sequence.drop_blocks(page.page_index, set(data.draw(st.lists(st.sampled_from(page.block_ids), min_size=1))))
+            sequence.drop_blocks(
+                page.page_index, set(data.draw(st.lists(st.sampled_from(page.block_ids), min_size=1)))
+            )
 
     @rule(sequence=sequences, num_tokens=st.integers(1, 6))
     def write(self, sequence: SequenceBlocks, num_tokens: int) -> None:
@@ -71,7 +84,9 @@ class AccountingMachine(RuleBasedStateMachine):
     def slide(self, sequence: SequenceBlocks, window: int) -> None:
         before = sequence.text.num_live_tokens
         sequence.slide_text(window)
-        assert sequence.text.num_live_tokens >= min(window - 1, before), "what an earlier, smaller window let go does not come back"
+        assert sequence.text.num_live_tokens >= min(window - 1, before), (
+            "what an earlier, smaller window let go does not come back"
+        )
         assert sequence.text.num_live_tokens < window - 1 + BLOCK_SIZE or sequence.text.num_live_tokens == 0
 
     @rule(sequence=consumes(sequences))
@@ -115,7 +130,9 @@ def test_the_window_never_loses_a_visible_token(window: int, steps: list[int]):
 def test_out_of_blocks_takes_nothing_and_names_the_remedy():
     pool = BlockPool(4)
     pool.allocate(2)
-    with pytest.raises(OutOfMemoryError, match=r"1 of 3 blocks free and 2 are needed\. .*lower the page window"):
+    with pytest.raises(
+        OutOfMemoryError, match=r"1 of 3 blocks free and 2 are needed\. .*lower the page window"
+    ):
         pool.allocate(2)
     assert pool.num_free_blocks == 1
 

@@ -12,11 +12,15 @@ from ocr_app.errors import OutOfMemoryError
 
 def page(page_index: int, *relevance: float, last_read: int = 0) -> PageBlocks:
     first = 100 * page_index
-    return PageBlocks(page_index, [BlockRecord(first + place, place, 32, score, last_read) for place, score in enumerate(relevance)])
+    return PageBlocks(
+        page_index,
+        [BlockRecord(first + place, place, 32, score, last_read) for place, score in enumerate(relevance)],
+    )
 
 
 @pytest.mark.parametrize(
-    ("ratio", "num_blocks", "num_kept"), [(0.1, 20, 2), (0.1, 21, 3), (0.0, 9, 1), (1.0, 7, 7), (0.3, 10, 3), (0.5, 1, 1)]
+    ("ratio", "num_blocks", "num_kept"),
+    [(0.1, 20, 2), (0.1, 21, 3), (0.0, 9, 1), (1.0, 7, 7), (0.3, 10, 3), (0.5, 1, 1)],
 )
 def test_the_ratio_is_rounded_up_and_never_below_the_floor(ratio: float, num_blocks: int, num_kept: int):
     config = SparsityConfig(sparsity_ratio=ratio)
@@ -42,7 +46,11 @@ def test_irrelevant_blocks_go_first_oldest_page_first():
 
 
 def test_relevant_blocks_go_by_least_recent_read():
-    pages = [page(1, 0.9, 0.5, last_read=40), page(2, 0.9, 0.8, last_read=10), page(3, 0.9, 0.4, last_read=30)]
+    pages = [
+        page(1, 0.9, 0.5, last_read=40),
+        page(2, 0.9, 0.8, last_read=10),
+        page(3, 0.9, 0.4, last_read=30),
+    ]
     assert blocks_over_room(pages, 5, SparsityConfig()) == {2: {201}}
     assert blocks_over_room(pages, 4, SparsityConfig()) == {2: {201}, 3: {301}}
 
@@ -60,7 +68,9 @@ def test_whole_pages_leave_only_when_the_floors_do_not_fit():
     st.integers(1, 3),
     st.floats(0, 1),
 )
-def test_what_stays_fits_and_nothing_goes_needlessly(relevance: list[list[float]], room: int, floor: int, threshold: float):
+def test_what_stays_fits_and_nothing_goes_needlessly(
+    relevance: list[list[float]], room: int, floor: int, threshold: float
+):
     pages = [page(index, *scores) for index, scores in enumerate(relevance)]
     config = SparsityConfig(min_blocks_per_page=floor, relevance_threshold=threshold)
     leaving = blocks_over_room(pages, room, config)
@@ -88,5 +98,7 @@ def test_automatic_cap_leaves_short_pages_their_floor():
 
 
 def test_a_cap_below_the_chunk_is_refused_with_numbers():
-    with pytest.raises(OutOfMemoryError, match=r"need 46 KV blocks and max_resident_blocks is 45\. Raise it to 46 or more"):
+    with pytest.raises(
+        OutOfMemoryError, match=r"need 46 KV blocks and max_resident_blocks is 45\. Raise it to 46 or more"
+    ):
         plan_room(SparsityConfig(max_resident_blocks=45), 40, [640])

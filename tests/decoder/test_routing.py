@@ -90,7 +90,9 @@ def test_summary_equals_the_written_out_formula():
     filled = torch.arange(8) < torch.tensor([[8], [3], [1]])
     for block, count, summary in zip(keys, (8, 3, 1), block_summaries(keys, head, filled), strict=True):
         weights = torch.stack([key @ head / 4 for key in block[:count]]).softmax(0)
-        assert torch.allclose(summary, sum(w * key for w, key in zip(weights, block, strict=False)), atol=1e-6)
+        assert torch.allclose(
+            summary, sum(w * key for w, key in zip(weights, block, strict=False)), atol=1e-6
+        )
     assert torch.allclose(block_summaries(keys, None, filled)[1], keys[1, :3].mean(0), atol=1e-6)
 
 
@@ -100,7 +102,9 @@ def test_scores_are_the_mean_over_kv_heads_of_grouped_queries():
     for b in range(2):
         for t in range(3):
             for n in range(5):
-                per_head = [queries[b, 3 * g : 3 * g + 3, t].mean(0) @ summaries[b, g, n] / 4 for g in range(2)]
+                per_head = [
+                    queries[b, 3 * g : 3 * g + 3, t].mean(0) @ summaries[b, g, n] / 4 for g in range(2)
+                ]
                 assert torch.isclose(scores[b, t, n], sum(per_head) / 2, atol=1e-5)
 
 
@@ -114,14 +118,26 @@ def test_minmax_bounds_every_key_of_a_block():
 def test_pages_first_keeps_whole_pages_with_the_best_block():
     scores = torch.tensor([[[0.1, 5.0, 3.0, 2.9, 4.0, -1.0]]])
     ordinals = torch.tensor([[0, 0, 1, 1, 2, 2]])
-    assert keep_best_pages(scores, ordinals, 3, 2)[0, 0].tolist() == pytest.approx([0.1, 5.0, -INF, -INF, 4.0, -1.0])
+    assert keep_best_pages(scores, ordinals, 3, 2)[0, 0].tolist() == pytest.approx(
+        [0.1, 5.0, -INF, -INF, 4.0, -1.0]
+    )
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.sampled_from(ROUTING_NAMES), st.integers(1, 40), st.integers(0, 8), st.integers(1, 5), st.integers(0, 2**31))
-def test_choices_are_real_blocks_within_the_budgets(routing: str, num_blocks: int, budget: int, page_budget: int, seed: int):
+@given(
+    st.sampled_from(ROUTING_NAMES),
+    st.integers(1, 40),
+    st.integers(0, 8),
+    st.integers(1, 5),
+    st.integers(0, 2**31),
+)
+def test_choices_are_real_blocks_within_the_budgets(
+    routing: str, num_blocks: int, budget: int, page_budget: int, seed: int
+):
     random = torch.Generator().manual_seed(seed)
-    config = SparsityConfig(routing=routing, block_budget=budget, candidate_blocks=max(budget, 1) + 2, page_budget=page_budget)
+    config = SparsityConfig(
+        routing=routing, block_budget=budget, candidate_blocks=max(budget, 1) + 2, page_budget=page_budget
+    )
     num_pages = min(num_blocks, 7)
     ordinals = (torch.arange(num_blocks) * num_pages // num_blocks).unsqueeze(0)
     scores = torch.randn(1, 3, num_blocks, generator=random)
@@ -144,7 +160,13 @@ def test_choices_are_real_blocks_within_the_budgets(routing: str, num_blocks: in
 def test_recent_takes_the_last_blocks():
     config = SparsityConfig(routing="recent", block_budget=2, page_budget=9)
     scores = torch.tensor([[[9.0, 8.0, 7.0, 6.0, -INF]]])
-    assert route(scores, torch.tensor([[0, 1, 2, 3, 0]]), 4, config)[0, 0].tolist() == [-INF, -INF, 0, 0, -INF]
+    assert route(scores, torch.tensor([[0, 1, 2, 3, 0]]), 4, config)[0, 0].tolist() == [
+        -INF,
+        -INF,
+        0,
+        0,
+        -INF,
+    ]
 
 
 def test_budget_of_none_reads_none():

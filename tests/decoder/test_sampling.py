@@ -13,11 +13,20 @@ def repeating_by_brute_force(ids: list[int], size: int, window: int, whitelist: 
     """Every id that would make the last `size` ids occur earlier within the window."""
     first = max(len(ids) - window, 0)
     seen = {tuple(ids[start : start + size]) for start in range(first, len(ids)) if start + size <= len(ids)}
-    return {token for token in range(4) if len(ids) >= size and tuple([*ids, token][-size:]) in seen} - whitelist
+    return {
+        token for token in range(4) if len(ids) >= size and tuple([*ids, token][-size:]) in seen
+    } - whitelist
 
 
-@given(st.lists(st.integers(0, 3), max_size=40), st.integers(1, 6), st.integers(1, 45), st.frozensets(st.integers(0, 3), max_size=2))
-def test_repetition_rule_equals_brute_force(ids: list[int], size: int, window: int, whitelist: frozenset[int]):
+@given(
+    st.lists(st.integers(0, 3), max_size=40),
+    st.integers(1, 6),
+    st.integers(1, 45),
+    st.frozensets(st.integers(0, 3), max_size=2),
+)
+def test_repetition_rule_equals_brute_force(
+    ids: list[int], size: int, window: int, whitelist: frozenset[int]
+):
     config = SamplingConfig(ngram_size=size, ngram_window=window, ngram_whitelist=whitelist)
     assert repeating_tokens(ids, config) == repeating_by_brute_force(ids, size, window, whitelist)
 
@@ -25,7 +34,9 @@ def test_repetition_rule_equals_brute_force(ids: list[int], size: int, window: i
 @pytest.mark.parametrize(("period", "is_caught"), [(94, True), (95, False)])
 def test_longest_loop_caught_at_35_of_128(period: int, is_caught: bool):
     loop = [place % period for place in range(400)]
-    assert (400 % period in repeating_tokens(loop, SamplingConfig(ngram_size=35, ngram_window=128))) is is_caught
+    assert (
+        400 % period in repeating_tokens(loop, SamplingConfig(ngram_size=35, ngram_window=128))
+    ) is is_caught
 
 
 def test_greedy_takes_the_best_allowed():

@@ -1,4 +1,6 @@
-"""Continuous batching: what a document gets does not depend on its neighbours, and nobody waits for more than a page."""
+"""Continuous batching: what a document gets does not depend on its neighbours, and nobody waits for more than
+a page.
+"""
 
 import pytest
 import torch
@@ -33,8 +35,12 @@ def pages(count: int, seed: int) -> list[Tensor]:
     return Script.draw([20 + 7 * (seed + page) % 30 for page in range(count)], 0, seed).pages
 
 
-def submit(scheduler: Scheduler, seed: int, count: int = 3, state: ToyState | None = None, mode: str | None = None) -> Request:
-    return scheduler.submit(state or ToyState(), pages(count, seed), count, sampling=SAMPLING, seed=seed, mode=mode)
+def submit(
+    scheduler: Scheduler, seed: int, count: int = 3, state: ToyState | None = None, mode: str | None = None
+) -> Request:
+    return scheduler.submit(
+        state or ToyState(), pages(count, seed), count, sampling=SAMPLING, seed=seed, mode=mode
+    )
 
 
 def run_alone(seed: int, count: int = 3, mode: str | None = None) -> list[list[int]]:
@@ -74,7 +80,10 @@ def test_batched_logits_equal_single_with_ragged_drafts():
             for reader in readers + alone:
                 reader.open_page(page_index)
             for start in range(0, 12, 3):
-                drafts = [script.tokens[page_index][start : start + 1 + (seed + start) % 3] for seed, script in enumerate(scripts)]
+                drafts = [
+                    script.tokens[page_index][start : start + 1 + (seed + start) % 3]
+                    for seed, script in enumerate(scripts)
+                ]
                 logits = together.decode_step([reader.sequence for reader in readers], drafts)
                 for reader, single, draft, ours in zip(readers, alone, drafts, logits, strict=True):
                     reader.state.num_output_tokens += len(draft)
@@ -89,7 +98,9 @@ def test_a_prefill_stalls_running_documents_for_one_page_only():
         while scheduler.requests:
             before = sum(request.sequence.num_prefills for request in requests if request.sequence)
             advanced = [token.request for token in scheduler.step()]
-            assert sum(request.sequence.num_prefills for request in requests if request.sequence) - before <= 1
+            assert (
+                sum(request.sequence.num_prefills for request in requests if request.sequence) - before <= 1
+            )
             assert set(reading) <= set(advanced)
             reading = [request for request in requests if request.status is RequestStatus.DECODING]
 
@@ -109,7 +120,9 @@ def test_output_has_one_section_per_page_whatever_the_logits():
         assert tokens.count(END) == 1
         assert tokens[-1] == END
         assert all(len(page) <= 12 for page in request.output)
-        assert all((len(page) == 12) >= (index in request.cut_pages) for index, page in enumerate(request.output))
+        assert all(
+            (len(page) == 12) >= (index in request.cut_pages) for index, page in enumerate(request.output)
+        )
         assert all(PAGE not in page for page in request.output)
 
 

@@ -40,7 +40,9 @@ def test_a_step_reads_every_forced_block_and_its_budget_of_others(routing: str, 
         reader.step(*range(num_tokens))
         pages, text = reader.sequence.pages, reader.sequence.blocks.text
         forced = {*pages[7].block_ids, *pages[6].block_ids, *text.block_ids}
-        earlier = {block_id for page_index, page in pages.items() if page_index < 6 for block_id in page.block_ids}
+        earlier = {
+            block_id for page_index, page in pages.items() if page_index < 6 for block_id in page.block_ids
+        }
         page_of = {block_id: page_index for page_index, page in pages.items() for block_id in page.block_ids}
         newest = text.block_ids[-1]
     num_blocks, num_pages = (18, 6) if routing == "all" else (config.block_budget, config.page_budget)
@@ -52,7 +54,11 @@ def test_a_step_reads_every_forced_block_and_its_budget_of_others(routing: str, 
         assert forced <= set(listed) <= forced | earlier
         assert newest in listed
         for row in bias[0].unflatten(-1, (-1, 8)):
-            read = {int(block_id) for block_id, slots in zip(block_ids[0], row, strict=True) if slots.gt(float("-inf")).any()}
+            read = {
+                int(block_id)
+                for block_id, slots in zip(block_ids[0], row, strict=True)
+                if slots.gt(float("-inf")).any()
+            }
             assert NULL_BLOCK not in read
             assert 0 < len(read & earlier) <= num_blocks
             assert len({page_of[block_id] for block_id in read & earlier}) <= num_pages
@@ -90,7 +96,10 @@ def test_steps_reuse_their_scratch_memory():
         reader = Reader(engine, Script.draw([50], 60))
         reader.open_page(0)
         reader.step(0)
-        scratch, places = engine.store.scratch_bytes, {name: buffer.data_ptr() for name, buffer in engine.store._scratch.items()}
+        scratch, places = (
+            engine.store.scratch_bytes,
+            {name: buffer.data_ptr() for name, buffer in engine.store._scratch.items()},
+        )
         for token in range(59):
             reader.step(token)
         assert engine.store.scratch_bytes == scratch
@@ -145,9 +154,13 @@ def test_int8_error_is_at_most_half_a_step_of_its_row():
     store = KVStore(toy_spec(), 5, 4, dtype=torch.int8, device="cpu")
     keys, values = torch.randn(2, 16, 2, 16) * torch.logspace(-3, 3, 16).view(1, 16, 1, 1)
     store.write(0, torch.arange(4, 20), keys, values)
-    for stored, written in zip(store.gather(0, torch.tensor([[1, 2, 3, 4]]), torch.float32), (keys, values), strict=True):
+    for stored, written in zip(
+        store.gather(0, torch.tensor([[1, 2, 3, 4]]), torch.float32), (keys, values), strict=True
+    ):
         step = written.abs().amax(-1, keepdim=True) / 127
-        assert ((stored[0].transpose(0, 1) - written).abs() <= 0.6 * step).all()  # a half, and the rounding of the scale to 16 bits
+        assert (
+            (stored[0].transpose(0, 1) - written).abs() <= 0.6 * step
+        ).all()  # a half, and the rounding of the scale to 16 bits
 
 
 def test_summaries_of_a_partly_filled_block_ignore_the_rest():

@@ -10,13 +10,24 @@ MakePdf = Callable[..., bytes]
 
 @pytest.fixture
 def make_pdf() -> MakePdf:
-    """A function that draws a PDF with numbered pages; `edit` may change the open PyMuPDF document before it is written."""
+    """A function that draws a PDF with numbered pages; `edit` may change the open PyMuPDF document before it
+    is written.
+    """
     import pymupdf
 
-    def make(num_pages: int = 3, *, width: float = 595, height: float = 842, edit: Callable | None = None, **save_options) -> bytes:
+    def make(
+        num_pages: int = 3,
+        *,
+        width: float = 595,
+        height: float = 842,
+        edit: Callable | None = None,
+        **save_options,
+    ) -> bytes:
         document = pymupdf.open()
         for number in range(1, num_pages + 1):
-            document.new_page(width=width, height=height).insert_text((50, 72), f"This is page {number}.", fontsize=12)
+            document.new_page(width=width, height=height).insert_text(
+                (50, 72), f"This is page {number}.", fontsize=12
+            )
         if edit:
             edit(document)
         return document.tobytes(**save_options)

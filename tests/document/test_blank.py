@@ -13,7 +13,14 @@ def page(paper: object = "white") -> Image.Image:
     return Image.new("RGB", SIZE, paper)
 
 
-def with_text(image: Image.Image, fill: object, *, text: str = "Some words of text", size_pt: float = 10, dpi: float = 150) -> Image.Image:
+def with_text(
+    image: Image.Image,
+    fill: object,
+    *,
+    text: str = "Some words of text",
+    size_pt: float = 10,
+    dpi: float = 150,
+) -> Image.Image:
     ImageDraw.Draw(image).text((200, 300), text, fill=fill, font=ImageFont.load_default(size_pt / 72 * dpi))
     return image
 
@@ -22,7 +29,9 @@ def scanned(image: Image.Image, noise: float = 4, num_specks: int = 40, speck: i
     """Noise of a scanner, and specks of dust scattered over the page."""
     rng = np.random.default_rng(1)
     pixels = np.asarray(image).astype(np.float32) + rng.normal(0, noise, (SIZE[1], SIZE[0], 1))
-    for x, y in zip(rng.integers(0, SIZE[0] - 9, num_specks), rng.integers(0, SIZE[1] - 9, num_specks), strict=True):
+    for x, y in zip(
+        rng.integers(0, SIZE[0] - 9, num_specks), rng.integers(0, SIZE[1] - 9, num_specks), strict=True
+    ):
         pixels[y : y + speck, x : x + speck] = 30
     return pixels.clip(0, 255).astype(np.uint8)
 
@@ -34,7 +43,9 @@ def test_white_paper_is_blank():
 def test_print_showing_through_at_four_percent_is_blank():
     show_through = page()
     for line in range(40):
-        ImageDraw.Draw(show_through).text((100, 60 + 40 * line), "Text of the other side " * 4, fill=(245, 245, 245))
+        ImageDraw.Draw(show_through).text(
+            (100, 60 + 40 * line), "Text of the other side " * 4, fill=(245, 245, 245)
+        )
     assert is_blank(scanned(show_through, num_specks=0), 150)
 
 
@@ -59,7 +70,13 @@ def test_a_lone_small_page_number_is_not_blank(dpi: int, text: str):
 
 
 @pytest.mark.parametrize(
-    ("paper", "ink"), [("white", (190, 190, 190)), ("white", (255, 255, 0)), ("black", "white"), ((20, 40, 90), (200, 210, 255))]
+    ("paper", "ink"),
+    [
+        ("white", (190, 190, 190)),
+        ("white", (255, 255, 0)),
+        ("black", "white"),
+        ((20, 40, 90), (200, 210, 255)),
+    ],
 )
 def test_pale_and_inverted_text_is_not_blank(paper: object, ink: object):
     assert not is_blank(np.asarray(with_text(page(paper), ink)), 150)

@@ -137,11 +137,15 @@ def test_annotations_are_drawn(make_pdf: MakePdf):
 
 
 def test_no_pages_is_an_error_of_its_own():
-    catalog, tree = b"1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n", b"2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\n"
+    catalog, tree = (
+        b"1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n",
+        b"2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\n",
+    )
     header = b"%PDF-1.4\n"
     offsets = (len(header), len(header + catalog), len(header + catalog + tree))
     table = (
-        b"xref\n0 3\n0000000000 65535 f \n%010d 00000 n \n%010d 00000 n \ntrailer<</Root 1 0 R/Size 3>>\nstartxref\n%d\n%%%%EOF" % offsets
+        b"xref\n0 3\n0000000000 65535 f \n%010d 00000 n \n%010d 00000 n \ntrailer<</Root 1 0 R/Size 3>>\nstartxref\n%d\n%%%%EOF"
+        % offsets
     )
     with pytest.raises(NoPagesError):
         open_document(header + catalog + tree + table, LOW)
@@ -169,7 +173,9 @@ def test_a_missing_file_is_named_without_its_folder(tmp_path: Path):
 
 
 def test_memory_of_the_parent_does_not_grow_with_the_document(make_pdf: MakePdf):
-    """Peak over 60 pages against peak over the first 10; tracemalloc sees numpy's and bytearray's memory alike."""
+    """Peak over 60 pages against peak over the first 10; tracemalloc sees numpy's and bytearray's memory
+    alike.
+    """
     data = make_pdf(60)
     tracemalloc.start()
     try:

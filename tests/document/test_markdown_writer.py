@@ -1,4 +1,6 @@
-"""The incremental Markdown writer: streamed equals exported, and what a renderer shows is the text that was written."""
+"""The incremental Markdown writer: streamed equals exported, and what a renderer shows is the text that was
+written.
+"""
 
 import string
 
@@ -10,7 +12,14 @@ from markdown_it import MarkdownIt
 from ocr_app.document.markdown_writer import MarkdownWriter, page_markdown, region_markdown
 from ocr_app.types import Piece, Region, RegionKind
 
-PROSE = [RegionKind.PARAGRAPH, RegionKind.HEADING, RegionKind.LIST_ITEM, RegionKind.CAPTION, RegionKind.FOOTNOTE, RegionKind.UNPLACED]
+PROSE = [
+    RegionKind.PARAGRAPH,
+    RegionKind.HEADING,
+    RegionKind.LIST_ITEM,
+    RegionKind.CAPTION,
+    RegionKind.FOOTNOTE,
+    RegionKind.UNPLACED,
+]
 MARKUP = "*_`~#>-+=|[](){}<>!&;:.\\/$^\"' \n\taxB19"
 ENTITIES = [
     "&amp;",
@@ -102,7 +111,14 @@ def rendered_text(markdown: str) -> str:
         if token.type in ("fence", "code_block"):
             parts.append(token.content)
         for child in token.children or []:
-            assert child.type not in ("html_inline", "link_open", "image", "code_inline", "s_open", "strong_open"), child
+            assert child.type not in (
+                "html_inline",
+                "link_open",
+                "image",
+                "code_inline",
+                "s_open",
+                "strong_open",
+            ), child
             parts.append(" " if child.type in ("softbreak", "hardbreak") else child.content)
         assert token.type not in ("html_block", "hr", "blockquote_open"), token
         parts.append(" ")
@@ -118,12 +134,18 @@ def _is_control(char: str) -> bool:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.sampled_from([RegionKind.PARAGRAPH, RegionKind.FOOTNOTE, RegionKind.FURNITURE]), st.lists(texts, max_size=6))
+@given(
+    st.sampled_from([RegionKind.PARAGRAPH, RegionKind.FOOTNOTE, RegionKind.FURNITURE]),
+    st.lists(texts, max_size=6),
+)
 def test_paragraph_text_renders_back_to_itself(kind: RegionKind, parts: list[str]):
     region = Region(kind, tuple(Piece(part) for part in parts))
     markdown = region_markdown(region)
     assert rendered_text(markdown) == visible(region.text)
-    assert [token.type for token in renderer().parse(markdown)] in ([], ["paragraph_open", "inline", "paragraph_close"])
+    assert [token.type for token in renderer().parse(markdown)] in (
+        [],
+        ["paragraph_open", "inline", "paragraph_close"],
+    )
 
 
 @settings(max_examples=120, deadline=None)
@@ -147,7 +169,10 @@ def test_caption_renders_as_italic_text(parts: list[str]):
 @settings(max_examples=120, deadline=None)
 @given(st.lists(st.lists(st.lists(texts, max_size=3), min_size=1, max_size=4), min_size=1, max_size=4))
 def test_table_cells_render_back_and_ragged_rows_are_padded(rows: list[list[list[str]]]):
-    region = Region(RegionKind.TABLE, rows=tuple(tuple(tuple(Piece(part) for part in cell) for cell in row) for row in rows))
+    region = Region(
+        RegionKind.TABLE,
+        rows=tuple(tuple(tuple(Piece(part) for part in cell) for cell in row) for row in rows),
+    )
     expected = [[visible("".join(cell)) for cell in row] for row in rows]
     markdown = region_markdown(region)
     if not any(any(row) for row in expected):
@@ -159,7 +184,11 @@ def test_table_cells_render_back_and_ragged_rows_are_padded(rows: list[list[list
 
 def cells_of(markdown: str, width: int) -> list[list[str]]:
     tokens = renderer().parse(markdown)
-    cells = [rendered_inline(tokens[i + 1]) for i, token in enumerate(tokens) if token.type in ("th_open", "td_open")]
+    cells = [
+        rendered_inline(tokens[i + 1])
+        for i, token in enumerate(tokens)
+        if token.type in ("th_open", "td_open")
+    ]
     return [cells[start : start + width] for start in range(0, len(cells), width)]
 
 
@@ -181,12 +210,18 @@ def test_code_is_fenced_whatever_is_in_it(parts: list[str]):
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(
-        st.tuples(st.integers(1, 4), st.sampled_from(["", "1. ", "2. ", "3) ", "• ", "– ", "12. ", "(a) "]), st.text("ab#*", min_size=1)),
+        st.tuples(
+            st.integers(1, 4),
+            st.sampled_from(["", "1. ", "2. ", "3) ", "• ", "– ", "12. ", "(a) "]),
+            st.text("ab#*", min_size=1),
+        ),
         min_size=1,
     )
 )
 def test_list_items_keep_depth_number_and_text(items: list[tuple[int, str, str]]):
-    regions = [Region(RegionKind.LIST_ITEM, (Piece(marker + text),), level=level) for level, marker, text in items]
+    regions = [
+        Region(RegionKind.LIST_ITEM, (Piece(marker + text),), level=level) for level, marker, text in items
+    ]
     assert rendered_items(page_markdown(regions)) == expected_items(items)
 
 
@@ -250,13 +285,20 @@ def test_prose_streams_one_piece_behind():
 
 
 def test_furniture_is_recorded_and_written_only_on_request():
-    regions = [Region(RegionKind.FURNITURE, (Piece("Page 7"),)), Region(RegionKind.PARAGRAPH, (Piece("text"),))]
+    regions = [
+        Region(RegionKind.FURNITURE, (Piece("Page 7"),)),
+        Region(RegionKind.PARAGRAPH, (Piece("text"),)),
+    ]
     assert page_markdown(regions) == "text"
     assert page_markdown(regions, furniture=True) == "Page 7\n\ntext"
 
 
 def test_line_breaks_are_kept_in_paragraphs_and_items_and_folded_in_headings():
-    for kind, expected in ((RegionKind.PARAGRAPH, "a\\\nb"), (RegionKind.LIST_ITEM, "- a\\\n  b"), (RegionKind.HEADING, "# a b")):
+    for kind, expected in (
+        (RegionKind.PARAGRAPH, "a\\\nb"),
+        (RegionKind.LIST_ITEM, "- a\\\n  b"),
+        (RegionKind.HEADING, "# a b"),
+    ):
         writer = MarkdownWriter()
         writer.start_region(kind, 1)
         writer.add_piece(Piece("a"))
@@ -274,7 +316,12 @@ def test_a_dash_right_before_chinese_text_is_a_bullet_and_before_a_word_is_not()
 
 @pytest.mark.parametrize("marker", ["•", "–", "0", "o", "○"])
 def test_a_bullet_is_written_as_one_whatever_the_recogniser_took_it_for(marker: str):
-    assert region_markdown(Region(RegionKind.LIST_ITEM, (Piece(f"{marker} of the first kind"),), level=1)).strip() == "- of the first kind"
+    assert (
+        region_markdown(
+            Region(RegionKind.LIST_ITEM, (Piece(f"{marker} of the first kind"),), level=1)
+        ).strip()
+        == "- of the first kind"
+    )
 
 
 @pytest.mark.parametrize("text", ["open the door", "0.5 litres", "o'clock", "007 agents"])

@@ -7,7 +7,14 @@ import pytest
 
 from ocr_app.config import LoaderConfig
 from ocr_app.document.loader import open_document
-from ocr_app.errors import DamagedFileError, EmptyFileError, OCRError, PasswordRequiredError, UnsupportedFileError, WrongPasswordError
+from ocr_app.errors import (
+    DamagedFileError,
+    EmptyFileError,
+    OCRError,
+    PasswordRequiredError,
+    UnsupportedFileError,
+    WrongPasswordError,
+)
 from ocr_app.types import PageFailure, PageImage
 
 NASTY = Path(__file__).parent.parent / "data" / "nasty"
@@ -58,7 +65,9 @@ def test_hard_file_is_read_page_for_page(name: str):
     expected, config = READ[name], LoaderConfig(max_pixels=4_000_000)
     with open_document(NASTY / name, config, password=expected.password) as document:
         pages = list(document.pages())
-    assert [page.page_index for page in pages] == list(range(expected.num_pages)) == list(document.page_indices)
+    assert (
+        [page.page_index for page in pages] == list(range(expected.num_pages)) == list(document.page_indices)
+    )
     assert {page.page_index + 1 for page in pages if isinstance(page, PageFailure)} == expected.failed
     images = [page for page in pages if isinstance(page, PageImage)]
     assert {image.page_number for image in images if image.is_blank} == expected.blank

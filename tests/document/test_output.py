@@ -27,7 +27,11 @@ def page(number: int, *regions: Region, verdict: Verdict = Verdict.OK, **fields)
 
 
 def test_a_sentence_over_a_page_border_is_one_sentence():
-    pages = [page(1, region("It goes")), page(2, region("on here.", is_continuation=True)), page(3, region("New."))]
+    pages = [
+        page(1, region("It goes")),
+        page(2, region("on here.", is_continuation=True)),
+        page(3, region("New.")),
+    ]
     assert document_markdown(pages) == "It goes on here.\n\nNew."
 
 
@@ -46,7 +50,14 @@ def test_a_tight_continuation_is_joined_without_a_space():
         [page(2, region("a")), page(1, region("b", is_continuation=True))],
         [page(1, region("a")), page(2, region("n", RegionKind.CAPTION), region("b", is_continuation=True))],
     ],
-    ids=["after a heading", "after a footnote", "page left out", "page before not whole", "other order", "not first on its page"],
+    ids=[
+        "after a heading",
+        "after a footnote",
+        "page left out",
+        "page before not whole",
+        "other order",
+        "not first on its page",
+    ],
 )
 def test_what_does_not_stand_next_to_each_other_is_not_joined(pages: list[PageResult]):
     first, second = document_markdown(pages[:1]), pages[1].markdown
@@ -55,7 +66,10 @@ def test_what_does_not_stand_next_to_each_other_is_not_joined(pages: list[PageRe
 
 
 def test_furniture_is_written_on_request_and_then_parts_the_pages():
-    pages = [page(1, region("It goes"), region("1", RegionKind.FURNITURE)), page(2, region("on.", is_continuation=True))]
+    pages = [
+        page(1, region("It goes"), region("1", RegionKind.FURNITURE)),
+        page(2, region("on.", is_continuation=True)),
+    ]
     assert document_markdown(pages) == "It goes on."
     assert document_markdown(pages, furniture=True) == "It goes\n\n1\n\non."
 
@@ -64,7 +78,10 @@ def test_separators():
     pages = [page(1, region("a")), page(2, verdict=Verdict.BLANK), page(3, region("b"))]
     assert document_markdown(pages) == "a\n\nb"
     assert document_markdown(pages, separator="rule") == "a\n\n---\n\nb"
-    assert document_markdown(pages, separator="comment") == "<!-- page 1 -->\n\na\n\n<!-- page 2 -->\n\n<!-- page 3 -->\n\nb"
+    assert (
+        document_markdown(pages, separator="comment")
+        == "<!-- page 1 -->\n\na\n\n<!-- page 2 -->\n\n<!-- page 3 -->\n\nb"
+    )
 
 
 def test_a_page_that_was_not_read_leaves_its_reason_in_a_comment_that_cannot_be_broken_out_of():
@@ -73,9 +90,14 @@ def test_a_page_that_was_not_read_leaves_its_reason_in_a_comment_that_cannot_be_
     assert text == "a\n\n<!-- page 2: failed: broken - - <script -->\n\nb"
 
 
-kinds = st.sampled_from([RegionKind.PARAGRAPH, RegionKind.LIST_ITEM, RegionKind.HEADING, RegionKind.FURNITURE, RegionKind.TABLE])
+kinds = st.sampled_from(
+    [RegionKind.PARAGRAPH, RegionKind.LIST_ITEM, RegionKind.HEADING, RegionKind.FURNITURE, RegionKind.TABLE]
+)
 regions = st.builds(
-    lambda kind, text, goes_on: region(text, kind, is_continuation=goes_on), kinds, st.text("ab ", max_size=4), st.booleans()
+    lambda kind, text, goes_on: region(text, kind, is_continuation=goes_on),
+    kinds,
+    st.text("ab ", max_size=4),
+    st.booleans(),
 )
 pages = st.lists(st.tuples(st.sampled_from(list(Verdict)), st.lists(regions, max_size=3)), max_size=5).map(
     lambda plan: [page(number, *parts, verdict=verdict) for number, (verdict, parts) in enumerate(plan, 1)]
@@ -84,7 +106,9 @@ pages = st.lists(st.tuples(st.sampled_from(list(Verdict)), st.lists(regions, max
 
 @settings(max_examples=150, deadline=None)
 @given(pages, st.booleans(), st.sampled_from(["none", "rule", "comment"]))
-def test_pages_joined_one_by_one_are_the_document_and_all_of_their_text_is_in_it(results: list[PageResult], furniture: bool, separator):
+def test_pages_joined_one_by_one_are_the_document_and_all_of_their_text_is_in_it(
+    results: list[PageResult], furniture: bool, separator
+):
     joiner = MarkdownJoiner(furniture=furniture, separator=separator)
     text = "".join([joiner.add(result) for result in results])
     assert text == document_markdown(results, furniture=furniture, separator=separator)
@@ -96,7 +120,10 @@ def test_pages_joined_one_by_one_are_the_document_and_all_of_their_text_is_in_it
 
 
 def runs() -> tuple[Run, ...]:
-    return (Run("Hello", (10, 20, 50, 30), 0.987654, True, 0, 0), Run("world", (55, 19, 90, 31), 0.5, False, 0, 1))
+    return (
+        Run("Hello", (10, 20, 50, 30), 0.987654, True, 0, 0),
+        Run("world", (55, 19, 90, 31), 0.5, False, 0, 1),
+    )
 
 
 def test_json_states_sizes_space_verdicts_and_where_each_region_lies():
@@ -110,7 +137,9 @@ def test_json_states_sizes_space_verdicts_and_where_each_region_lies():
         rotation=90,
         turn=270,
     )
-    document = json.loads(document_json([read, page(2, verdict=Verdict.TIMEOUT, reason="took too long")], source="a.pdf"))
+    document = json.loads(
+        document_json([read, page(2, verdict=Verdict.TIMEOUT, reason="took too long")], source="a.pdf")
+    )
     assert document["schema_version"] == SCHEMA_VERSION
     assert document["verdict_counts"] == {"ok": 1, "timeout": 1}
     assert document["has_warnings"]
@@ -153,7 +182,11 @@ class Tags(HTMLParser):
         self.text += data
 
 
-@pytest.mark.parametrize("markdown", [page_markdown([region(HOSTILE)]), HOSTILE], ids=["from regions", "from a reader without regions"])
+@pytest.mark.parametrize(
+    "markdown",
+    [page_markdown([region(HOSTILE)]), HOSTILE],
+    ids=["from regions", "from a reader without regions"],
+)
 def test_html_shows_hostile_text_as_text(markdown: str):
     result = PageResult(0, Verdict.FAILED, markdown=markdown, reason=HOSTILE)
     parsed = Tags()
@@ -165,7 +198,12 @@ def test_html_shows_hostile_text_as_text(markdown: str):
 
 
 def test_html_has_a_section_for_every_page_and_says_what_went_wrong():
-    text = document_html([page(1, region("a", RegionKind.HEADING, level=1)), page(2, verdict=Verdict.TOKEN_CAP, reason="8192 tokens")])
+    text = document_html(
+        [
+            page(1, region("a", RegionKind.HEADING, level=1)),
+            page(2, verdict=Verdict.TOKEN_CAP, reason="8192 tokens"),
+        ]
+    )
     assert '<section id="page-1">' in text
     assert "<h1>a</h1>" in text
     assert '<section id="page-2">' in text
@@ -173,7 +211,11 @@ def test_html_has_a_section_for_every_page_and_says_what_went_wrong():
 
 
 def table(*rows: tuple[str, ...], **fields) -> Region:
-    return Region(RegionKind.TABLE, rows=tuple(tuple((Piece(text),) if text else () for text in row) for row in rows), **fields)
+    return Region(
+        RegionKind.TABLE,
+        rows=tuple(tuple((Piece(text),) if text else () for text in row) for row in rows),
+        **fields,
+    )
 
 
 def test_a_table_over_page_borders_is_one_table_without_its_repeated_header():
@@ -210,15 +252,26 @@ def test_zip_holds_every_format_and_every_page_and_is_repeatable():
         names = archive.namelist()
         assert archive.read("document.md").decode() == document_markdown(results) + "\n"
         assert json.loads(archive.read("document.json"))["page_count"] == 3
-    assert names == ["document.md", "document.html", "document.json", *(f"pages/page-000{number}.md" for number in (1, 2, 3))]
+    assert names == [
+        "document.md",
+        "document.html",
+        "document.json",
+        *(f"pages/page-000{number}.md" for number in (1, 2, 3)),
+    ]
 
 
 def test_pictures_lie_in_the_zip_and_are_linked_from_their_page():
     results = [page(1, region("a")), page(2, verdict=Verdict.BLANK), page(3, region("b"))]
-    with zipfile.ZipFile(io.BytesIO(document_zip(results, source="a.pdf", figures={1: [b"first"], 2: [b"second", b"third"]}))) as archive:
+    with zipfile.ZipFile(
+        io.BytesIO(document_zip(results, source="a.pdf", figures={1: [b"first"], 2: [b"second", b"third"]}))
+    ) as archive:
         found = {name: archive.read(name) for name in archive.namelist() if name.startswith("figures/")}
         pages = [archive.read(f"pages/page-000{number}.md").decode() for number in (1, 2, 3)]
-    assert found == {"figures/page-0002-1.jpg": b"first", "figures/page-0003-1.jpg": b"second", "figures/page-0003-2.jpg": b"third"}
+    assert found == {
+        "figures/page-0002-1.jpg": b"first",
+        "figures/page-0003-1.jpg": b"second",
+        "figures/page-0003-2.jpg": b"third",
+    }
     assert pages == [
         "a\n",
         "![](../figures/page-0002-1.jpg)\n",

@@ -24,14 +24,18 @@ def test_ranges(text: str | None, numbers: list[int]):
     assert [index + 1 for index in parse_page_range(text, 22)] == numbers
 
 
-@pytest.mark.parametrize("text", ["0", "0-3", "5-2", "23", "23-", "a", "1,,2", "1-2-3", "-", "1 2", "--3", "1;2", "٣", "1" * 30])
+@pytest.mark.parametrize(
+    "text", ["0", "0-3", "5-2", "23", "23-", "a", "1,,2", "1-2-3", "-", "1 2", "--3", "1;2", "٣", "1" * 30]
+)
 def test_what_cannot_be_meant_is_refused(text: str):
     with pytest.raises(PageRangeError) as caught:
         parse_page_range(text, 22)
     assert len(str(caught.value)) < 250
 
 
-parts = st.tuples(st.sampled_from(["one", "closed", "open", "from start"]), st.integers(1, 12), st.integers(0, 15))
+parts = st.tuples(
+    st.sampled_from(["one", "closed", "open", "from start"]), st.integers(1, 12), st.integers(0, 15)
+)
 
 
 def written(kind: str, first: int, length: int) -> tuple[str, list[int]]:

@@ -83,7 +83,9 @@ def test_transparent_background_is_white_paper(save_image: Save, mode: str):
 
 @pytest.mark.parametrize(("orientation", "rotation"), [(1, 0), (3, 180), (6, 90), (8, 270)])
 def test_exif_orientation_is_applied_and_told(save_image: Save, orientation: int, rotation: int):
-    stored = corner_marked().rotate(rotation, expand=True)  # counter-clockwise: turning by `rotation` clockwise puts it right
+    stored = corner_marked().rotate(
+        rotation, expand=True
+    )  # counter-clockwise: turning by `rotation` clockwise puts it right
     exif = Image.Exif()
     exif[0x0112] = orientation
     drawing = RasterSource(save_image(stored, "JPEG", exif=exif, quality=95), FileKind.JPEG, LIMITS).draw(0)
@@ -102,7 +104,9 @@ def test_every_frame_of_a_tiff_is_a_page(save_image: Save):
 
 def test_of_an_animation_the_first_frame_is_the_page_and_the_note_says_so(save_image: Save):
     frames = [corner_marked("L"), Image.new("L", (60, 40), 0)]
-    source = RasterSource(save_image(frames[0], "GIF", save_all=True, append_images=frames[1:]), FileKind.GIF, LIMITS)
+    source = RasterSource(
+        save_image(frames[0], "GIF", save_all=True, append_images=frames[1:]), FileKind.GIF, LIMITS
+    )
     assert source.page_count == 1
     assert source.notes == ("Only the first of 2 pictures in the file is read.",)
     assert is_marked_top_left(source.draw(0).pixels)
@@ -118,11 +122,17 @@ def test_resolution_comes_from_the_file_or_is_assumed_and_said_so(save_image: Sa
     assert "150 dpi assumed" in assumed.notes[0]
 
 
-@pytest.mark.parametrize(("file_format", "mode"), [("JPEG", "RGB"), ("PNG", "1"), ("PNG", "P"), ("TIFF", "L"), ("PNG", "I;16")])
-def test_large_images_are_reduced_to_the_limit_and_keep_their_size_on_paper(save_image: Save, file_format: str, mode: str):
+@pytest.mark.parametrize(
+    ("file_format", "mode"), [("JPEG", "RGB"), ("PNG", "1"), ("PNG", "P"), ("TIFF", "L"), ("PNG", "I;16")]
+)
+def test_large_images_are_reduced_to_the_limit_and_keep_their_size_on_paper(
+    save_image: Save, file_format: str, mode: str
+):
     image = corner_marked(size=(3000, 2000))
     image = deep(image) if mode == "I;16" else image.convert(mode)
-    drawing = RasterSource(save_image(image, file_format, dpi=(300, 300)), FileKind(file_format), LIMITS).draw(0)
+    drawing = RasterSource(
+        save_image(image, file_format, dpi=(300, 300)), FileKind(file_format), LIMITS
+    ).draw(0)
     height, width = drawing.pixels.shape[:2]
     assert 800_000 < height * width <= LIMITS.max_pixels
     assert drawing.width_pt == pytest.approx(720, rel=0.01)
@@ -130,7 +140,9 @@ def test_large_images_are_reduced_to_the_limit_and_keep_their_size_on_paper(save
 
 
 @pytest.mark.parametrize(("mode", "is_refused"), [("1", False), ("RGB", True)])
-def test_an_image_too_large_for_the_memory_is_refused_before_it_is_decoded(save_image: Save, mode: str, is_refused: bool):
+def test_an_image_too_large_for_the_memory_is_refused_before_it_is_decoded(
+    save_image: Save, mode: str, is_refused: bool
+):
     data = save_image(Image.new(mode, (4000, 3000)), "PNG")
     limits = Limits(dpi=150, max_pixels=1_000_000, memory_bytes=4000 * 3000 * 4)
     if is_refused:
@@ -148,7 +160,10 @@ def test_a_truncated_image_shows_what_is_there_and_is_called_partial(save_image:
     assert drawing.is_partial
 
 
-@pytest.mark.parametrize("magic", [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\x00", b"BM", b"GIF89a", b"RIFF\x00\x00\x00\x00WEBP"])
+@pytest.mark.parametrize(
+    "magic",
+    [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\x00", b"BM", b"GIF89a", b"RIFF\x00\x00\x00\x00WEBP"],
+)
 def test_a_magic_number_with_rubbish_behind_it_is_a_damaged_file(magic: bytes):
     with pytest.raises(DamagedFileError):
         open_document(magic + b"rubbish" * 50, LoaderConfig()).close()
@@ -156,7 +171,9 @@ def test_a_magic_number_with_rubbish_behind_it_is_a_damaged_file(magic: bytes):
 
 def test_a_damaged_frame_is_a_page_with_its_reason(save_image: Save):
     frames = [Image.new("L", (30, 20), 255)] * 2
-    data = bytearray(save_image(frames[0], "TIFF", save_all=True, append_images=frames[1:], compression="tiff_lzw"))
+    data = bytearray(
+        save_image(frames[0], "TIFF", save_all=True, append_images=frames[1:], compression="tiff_lzw")
+    )
     source = RasterSource(bytes(data), FileKind.TIFF, LIMITS)
     with pytest.raises(PageRenderError):
         source.draw(7)

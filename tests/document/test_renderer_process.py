@@ -45,7 +45,10 @@ def huge_image(document) -> None:
     buffer = io.BytesIO()
     Image.new("L", (4000, 4000)).save(buffer, "JPEG2000")
     image = document.get_new_xref()
-    document.update_object(image, "<</Type/XObject/Subtype/Image/Width 4000/Height 4000/BitsPerComponent 8/ColorSpace/DeviceGray>>")
+    document.update_object(
+        image,
+        "<</Type/XObject/Subtype/Image/Width 4000/Height 4000/BitsPerComponent 8/ColorSpace/DeviceGray>>",
+    )
     document.update_stream(image, buffer.getvalue(), compress=False)
     document.xref_set_key(image, "Filter", "/JPXDecode")
     replace_page_two(document, image, b"500 0 0 500 0 0 cm /F Do")

@@ -28,7 +28,9 @@ def page_of(*lines: tuple[float, float, list[str]]) -> EncodedPage:
     for x, y, words in lines:
         laid.append(Line((x, y, x + 40 * len(words), y + 12), len(runs), len(words), 1.0))
         for place, word in enumerate(words):
-            runs.append(Run(word, (x + 40 * place, y, x + 40 * place + 38, y + 12), 1.0, True, len(laid) - 1, place))
+            runs.append(
+                Run(word, (x + 40 * place, y, x + 40 * place + 38, y + 12), 1.0, True, len(laid) - 1, place)
+            )
     image = PageImage(0, np.zeros((600, 600, 3), np.uint8), 100, 400.0, 400.0)
     return EncodedPage(image, tuple(laid), tuple(runs), np.zeros((len(runs), 240), np.float32))
 

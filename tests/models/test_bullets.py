@@ -63,7 +63,11 @@ def test_a_mark_beyond_another_line_is_not_its_mark(pixels: np.ndarray):
 
 
 def test_a_page_without_lines_is_none_the_worse():
-    assert take_in_bullets(np.zeros((10, 10, 3), np.uint8), np.zeros((0, 4, 2), np.float32)).shape == (0, 4, 2)
+    assert take_in_bullets(np.zeros((10, 10, 3), np.uint8), np.zeros((0, 4, 2), np.float32)).shape == (
+        0,
+        4,
+        2,
+    )
 
 
 def test_a_pale_stain_is_no_mark(pixels: np.ndarray):
@@ -83,5 +87,7 @@ def test_an_item_number_of_a_few_characters_is_taken_in(pixels: np.ndarray):
 
 def test_a_mark_that_is_a_line_of_its_own_is_not_taken_into_another(pixels: np.ndarray):
     cv2.circle(pixels, (90, MIDDLE), 4, (0, 0, 0), -1)
-    own = np.array([[[84, MIDDLE - 4], [97, MIDDLE - 4], [97, TOP + HEIGHT + 14], [84, TOP + HEIGHT + 14]]], np.float32)
+    own = np.array(
+        [[[84, MIDDLE - 4], [97, MIDDLE - 4], [97, TOP + HEIGHT + 14], [84, TOP + HEIGHT + 14]]], np.float32
+    )
     assert take_in_bullets(pixels, np.concatenate([QUAD, own]))[0, 0, 0] == LEFT

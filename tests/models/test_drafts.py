@@ -31,8 +31,17 @@ def test_a_table_is_followed_by_its_cells_and_the_empty_ones():
     cell, row = int(Structure.CELL), int(Structure.ROW)
     draft = propose(page, int(Structure.TABLE), [])
     assert draft[:7] == [cell, POINTER, cell, POINTER + 1, cell, POINTER + 2, row]
-    first, second = [cell, POINTER, cell, POINTER + 1, cell, POINTER + 2], [cell, POINTER + 3, cell, POINTER + 4, cell, POINTER + 5]
-    assert propose(page, POINTER + 6, [int(Structure.TABLE), *first, row, *second, row, cell])[:5] == [cell, cell, POINTER + 7, row, cell]
+    first, second = (
+        [cell, POINTER, cell, POINTER + 1, cell, POINTER + 2],
+        [cell, POINTER + 3, cell, POINTER + 4, cell, POINTER + 5],
+    )
+    assert propose(page, POINTER + 6, [int(Structure.TABLE), *first, row, *second, row, cell])[:5] == [
+        cell,
+        cell,
+        POINTER + 7,
+        row,
+        cell,
+    ]
 
 
 def test_what_is_copied_is_not_proposed_again_and_a_draft_has_a_length():

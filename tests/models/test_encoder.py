@@ -11,7 +11,13 @@ from ocr_app.config import EncoderConfig
 from ocr_app.errors import ModelMissingError
 from ocr_app.models.embedded import weights
 from ocr_app.models.embedded.encoder import VisualEncoder
-from ocr_app.models.embedded.recogniser import LINE_HEIGHT_PX, MAX_WIDTH_PX, LineRecogniser, ReadLine, cut_wide_crop
+from ocr_app.models.embedded.recogniser import (
+    LINE_HEIGHT_PX,
+    MAX_WIDTH_PX,
+    LineRecogniser,
+    ReadLine,
+    cut_wide_crop,
+)
 from ocr_app.models.embedded.reuse import LineStore, crop_key, read_reusing
 from ocr_app.models.embedded.rows import group_rows
 from ocr_app.models.embedded.upright import skew_degrees, straighten_page, turn_page
@@ -50,7 +56,9 @@ def encoded(encoder: VisualEncoder, page: PageImage) -> EncodedPage:
 
 @pytest.fixture(scope="module")
 def recogniser() -> LineRecogniser:
-    return LineRecogniser(*(weights.asset(name) for name in ("rec.onnx", "classifier.npz", "characters.txt")), threads=1)
+    return LineRecogniser(
+        *(weights.asset(name) for name in ("rec.onnx", "classifier.npz", "characters.txt")), threads=1
+    )
 
 
 def rows_of(encoded: EncodedPage) -> str:
@@ -68,7 +76,9 @@ def test_lines_and_runs_refer_to_each_other(encoded: EncodedPage):
     assert encoded.features.dtype == np.float32
     for index, line in enumerate(encoded.lines):
         runs = encoded.runs[line.first_run : line.first_run + line.num_runs]
-        assert [(run.line_index, run.place_in_line) for run in runs] == [(index, place) for place in range(line.num_runs)]
+        assert [(run.line_index, run.place_in_line) for run in runs] == [
+            (index, place) for place in range(line.num_runs)
+        ]
     assert sum(line.num_runs for line in encoded.lines) == len(encoded.runs)
 
 
@@ -107,10 +117,15 @@ def test_reuse_changes_nothing_and_counts_its_hits(page: PageImage, encoded: Enc
 
 def random_crops(num_crops: int) -> list[np.ndarray]:
     random = np.random.default_rng(0)
-    return [random.integers(0, 255, (LINE_HEIGHT_PX, int(random.integers(8, 90)), 3), np.uint8) for _ in range(num_crops)]
+    return [
+        random.integers(0, 255, (LINE_HEIGHT_PX, int(random.integers(8, 90)), 3), np.uint8)
+        for _ in range(num_crops)
+    ]
 
 
-def test_a_crop_reads_the_same_alone_and_in_company(recogniser: LineRecogniser, encoded: EncodedPage, page: PageImage):
+def test_a_crop_reads_the_same_alone_and_in_company(
+    recogniser: LineRecogniser, encoded: EncodedPage, page: PageImage
+):
     left, top, right, bottom = (int(edge) for edge in encoded.lines[1].box)
     line = cv2.resize(page.pixels[top:bottom, left:right], (800, LINE_HEIGHT_PX))
     crops = [line, *random_crops(5), line[:, :790], line[:, :770]]
@@ -147,7 +162,9 @@ def test_the_store_drops_the_least_recently_used(recogniser: LineRecogniser):
 
 
 @pytest.mark.parametrize("turn", [90, 180, 270])
-def test_a_turned_page_is_read_as_the_upright_one(encoder: VisualEncoder, page: PageImage, encoded: EncodedPage, turn: int):
+def test_a_turned_page_is_read_as_the_upright_one(
+    encoder: VisualEncoder, page: PageImage, encoded: EncodedPage, turn: int
+):
     found = encoder.encode(turn_page(page, turn))
     assert found.image.turn == 0  # turned there and back
     assert np.array_equal(found.image.pixels, page.pixels)
@@ -189,7 +206,9 @@ def text_of(line: ReadLine) -> str:
     return "".join(line.text_of(span) + " " * span.has_space_after for span in line.spans)
 
 
-def test_a_line_too_wide_for_the_network_is_read_in_pieces_cut_between_words(recogniser: LineRecogniser, page: PageImage):
+def test_a_line_too_wide_for_the_network_is_read_in_pieces_cut_between_words(
+    recogniser: LineRecogniser, page: PageImage
+):
     line = cv2.resize(page.pixels[18:44, 64:790], (1340, LINE_HEIGHT_PX))
     space = np.full((LINE_HEIGHT_PX, 30, 3), 255, np.uint8)
     wide = np.concatenate([line, space] * 4, axis=1)

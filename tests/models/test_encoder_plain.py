@@ -16,7 +16,9 @@ DATA = Path(__file__).parents[1] / "data" / "encoder"
 
 @pytest.fixture(scope="module")
 def session():
-    session = open_reader(AppConfig(encoder=EncoderConfig(threads=1, reuse=False), reader=ReaderConfig(model="plain")))
+    session = open_reader(
+        AppConfig(encoder=EncoderConfig(threads=1, reuse=False), reader=ReaderConfig(model="plain"))
+    )
     yield session
     session.close()
 
@@ -29,7 +31,9 @@ def columns(session) -> EncodedPage:
 
 def page_of(*lines: tuple[float, float, float, str]) -> EncodedPage:
     """Lines 20 pixels high at (left, top), of a given width, one run each."""
-    runs = tuple(Run(text, (x, y, x + width, y + 20), 0.9, False, i, 0) for i, (x, y, width, text) in enumerate(lines))
+    runs = tuple(
+        Run(text, (x, y, x + width, y + 20), 0.9, False, i, 0) for i, (x, y, width, text) in enumerate(lines)
+    )
     found = tuple(Line(run.box, i, 1, 0.9) for i, run in enumerate(runs))
     image = PageImage(0, np.zeros((1000, 800, 3), np.uint8), 100, 576, 720)
     return EncodedPage(image, found, runs, np.zeros((len(runs), 240), np.float32))
@@ -43,7 +47,10 @@ def test_two_columns_are_read_one_after_the_other(session, columns: EncodedPage)
     reading = list(session.read(columns, never))[-1]
     text = reading.markdown
     first_column = text.index("two general types of self-locking"), text.index("Boots Self-Locking Nut")
-    second_column = text.index("most common ranges in size"), text.index("stainless steel self-locking nut may be spun")
+    second_column = (
+        text.index("most common ranges in size"),
+        text.index("stainless steel self-locking nut may be spun"),
+    )
     assert max(first_column) < min(second_column)
 
 
@@ -94,10 +101,13 @@ def test_headings_items_and_paragraphs_are_told_apart():
 
 
 @pytest.mark.parametrize(
-    ("height", "kind", "level"), [(24, RegionKind.PARAGRAPH, 0), (26, RegionKind.HEADING, 3), (40, RegionKind.HEADING, 1)]
+    ("height", "kind", "level"),
+    [(24, RegionKind.PARAGRAPH, 0), (26, RegionKind.HEADING, 3), (40, RegionKind.HEADING, 1)],
 )
 def test_a_heading_is_told_by_its_height(height: int, kind: RegionKind, level: int):
-    page = page_of((50, 50, 300, "A heading"), *[(50, 150 + 25 * i, 500, "Body text of usual height") for i in range(4)])
+    page = page_of(
+        (50, 50, 300, "A heading"), *[(50, 150 + 25 * i, 500, "Body text of usual height") for i in range(4)]
+    )
     tall = Line((50, 50, 350, 50 + height), 0, 1, 0.9)
     page = EncodedPage(page.image, (tall, *page.lines[1:]), page.runs, page.features)
     first = plain_regions(page)[0]

@@ -1,4 +1,6 @@
-"""Runs and rows: how a recognised line is cut into visual tokens, where their edges lie, and how lines are ordered."""
+"""Runs and rows: how a recognised line is cut into visual tokens, where their edges lie, and how lines are
+ordered.
+"""
 
 import numpy as np
 import pytest
@@ -7,7 +9,14 @@ from hypothesis import strategies as st
 
 from ocr_app.models.embedded.reading_order import reading_blocks
 from ocr_app.models.embedded.rows import group_rows, row_order
-from ocr_app.models.embedded.runs import MAX_RUN_CHARACTERS, SPACE_PX, RunSpan, find_wide_gaps, run_edges, split_runs
+from ocr_app.models.embedded.runs import (
+    MAX_RUN_CHARACTERS,
+    SPACE_PX,
+    RunSpan,
+    find_wide_gaps,
+    run_edges,
+    split_runs,
+)
 
 LINES = st.text(st.sampled_from("ab中é.- "), max_size=40)
 
@@ -82,7 +91,12 @@ def test_two_lines_above_each_other_are_two_rows_however_much_their_boxes_overla
     assert group_rows([slanted, straight]) == [[1], [0]]
 
 
-@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 500), st.integers(1, 300), st.integers(1, 60)), max_size=30))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 500), st.integers(0, 500), st.integers(1, 300), st.integers(1, 60)),
+        max_size=30,
+    )
+)
 def test_every_box_is_in_one_row_of_one_block(places: list[tuple[int, int, int, int]]):
     boxes = [(float(x), float(y), float(x + width), float(y + height)) for x, y, width, height in places]
     found = [index for block in reading_blocks(boxes, 20.0) for row in block for index in row]
@@ -93,12 +107,18 @@ def test_columns_of_prose_are_read_one_after_the_other():
     left = [(0.0, 30.0 * i, 480.0, 30.0 * i + 24) for i in range(6)]
     right = [(500.0, 30.0 * i, 980.0, 30.0 * i + 24) for i in range(6)]
     heading = [(0.0, -100.0, 980.0, -60.0)]
-    order = [index for block in reading_blocks(heading + left + right, 24.0) for row in block for index in row]
+    order = [
+        index for block in reading_blocks(heading + left + right, 24.0) for row in block for index in row
+    ]
     assert order == list(range(13))
 
 
 def test_a_table_is_read_by_its_rows():
-    cells = [(200.0 * column, 30.0 * row, 200.0 * column + 90, 30.0 * row + 24) for row in range(5) for column in range(4)]
+    cells = [
+        (200.0 * column, 30.0 * row, 200.0 * column + 90, 30.0 * row + 24)
+        for row in range(5)
+        for column in range(4)
+    ]
     order = [index for block in reading_blocks(cells, 24.0) for row in block for index in row]
     assert order == list(range(20))
 

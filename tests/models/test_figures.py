@@ -23,7 +23,9 @@ def pixels() -> np.ndarray:
 
 def figures_on(pixels: np.ndarray, lines: list[Box] | None = None) -> tuple[Box, ...]:
     height, width = pixels.shape[:2]
-    return find_figures(PageImage(0, pixels, 150, width * 0.48, height * 0.48), LINES if lines is None else lines)
+    return find_figures(
+        PageImage(0, pixels, 150, width * 0.48, height * 0.48), LINES if lines is None else lines
+    )
 
 
 def test_text_alone_has_no_figures(pixels: np.ndarray):
@@ -46,7 +48,9 @@ def test_a_ruled_table_and_a_frame_are_no_figures(pixels: np.ndarray):
     for x in range(150, 1101, 190):
         cv2.line(pixels, (x, 700), (x, 950), BLACK, 2)
     cv2.rectangle(pixels, (120, 170), (1130, 540), BLACK, 3)
-    cells = [(x + 10.0, y + 12.0, x + 90.0, y + 38.0) for x in range(150, 1000, 190) for y in range(700, 950, 50)]
+    cells = [
+        (x + 10.0, y + 12.0, x + 90.0, y + 38.0) for x in range(150, 1000, 190) for y in range(700, 950, 50)
+    ]
     assert figures_on(pixels, LINES + cells) == ()
 
 

@@ -1,4 +1,6 @@
-"""Columns and rows of tables from the places of lines: cells that wrap stay together, and lines over two cells are cut."""
+"""Columns and rows of tables from the places of lines: cells that wrap stay together, and lines over two
+cells are cut.
+"""
 
 import numpy as np
 
@@ -29,7 +31,15 @@ def full_row(y: float) -> list[Box]:
 
 
 def test_lines_close_below_a_long_line_belong_to_its_cell():
-    rows = grid_rows(full_row(0), [cell(0, 14, 40)], full_row(40), full_row(60), [cell(0, 74, 100)], [cell(0, 88, 30)], full_row(114))
+    rows = grid_rows(
+        full_row(0),
+        [cell(0, 14, 40)],
+        full_row(40),
+        full_row(60),
+        [cell(0, 74, 100)],
+        [cell(0, 88, 30)],
+        full_row(114),
+    )
     assert rows == [[[0, 3], [1], [2]], [[4], [5], [6]], [[7, 10, 11], [8], [9]], [[12], [13], [14]]]
 
 
@@ -41,12 +51,17 @@ def test_the_last_row_takes_its_wrapped_lines_and_no_paragraph():
 
 
 def test_rows_with_empty_cells_are_rows_of_their_own():
-    rows = grid_rows(full_row(0), [cell(1, 20)], [cell(0, 40, 50), cell(2, 40)], [cell(0, 60, 50)], full_row(80))
+    rows = grid_rows(
+        full_row(0), [cell(1, 20)], [cell(0, 40, 50), cell(2, 40)], [cell(0, 60, 50)], full_row(80)
+    )
     assert [len(row) for row in rows] == [3, 1, 2, 1, 3], "what stands above is short, so nothing wraps"
 
 
 def test_numbers_do_not_wrap():
-    assert [len(row) for row in grid_rows(full_row(0), [cell(0, 14, 100)], full_row(40), full_row(60), has_letters=False)] == [3, 1, 3, 3]
+    assert [
+        len(row)
+        for row in grid_rows(full_row(0), [cell(0, 14, 100)], full_row(40), full_row(60), has_letters=False)
+    ] == [3, 1, 3, 3]
 
 
 def test_two_cells_that_wrap_are_read_one_after_the_other():
@@ -60,14 +75,39 @@ def test_a_line_over_two_cells_is_one_column_wide_for_each_of_its_words():
     words[4] = [(120.0, 180.0), (240.0, 300.0)]
     hints = page_hints(boxes, ["x"] * len(boxes), words)
     assert {line.num_columns for line in hints.lines} == {3}
-    run_boxes = np.array([box for line, box in enumerate(boxes) for box in ([boxes[line]] if line != 4 else [cell(1, 20), cell(2, 20)])])
+    run_boxes = np.array(
+        [
+            box
+            for line, box in enumerate(boxes)
+            for box in ([boxes[line]] if line != 4 else [cell(1, 20), cell(2, 20)])
+        ]
+    )
     line_of = np.array([0, 1, 2, 3, 4, 4, 5, 6, 7, 8, 9, 10])
-    assert column_steps(hints, run_boxes, line_of, np.ones(12, bool)).tolist() == [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0]
-    assert not column_steps(hints, run_boxes, line_of, np.zeros(12, bool)).any(), "no column begins within a word"
+    assert column_steps(hints, run_boxes, line_of, np.ones(12, bool)).tolist() == [
+        0,
+        0,
+        0,
+        0,
+        0,
+        1,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+    ]
+    assert not column_steps(hints, run_boxes, line_of, np.zeros(12, bool)).any(), (
+        "no column begins within a word"
+    )
 
 
 def test_words_of_prose_cells_are_no_columns():
-    boxes = [box for row in range(6) for box in (cell(0, 20.0 * row), (120.0, 20.0 * row, 300.0, 20.0 * row + HEIGHT))]
+    boxes = [
+        box
+        for row in range(6)
+        for box in (cell(0, 20.0 * row), (120.0, 20.0 * row, 300.0, 20.0 * row + HEIGHT))
+    ]
     words = [[(box[0], box[2])] for box in boxes]
     for number in range(1, len(boxes), 2):
         words[number] = [(120.0, 200.0), (206.0, 300.0)]

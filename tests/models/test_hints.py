@@ -16,7 +16,18 @@ def cell(column: int, row: int, num_columns: int = 1) -> tuple[float, float, flo
 
 
 def test_cells_know_their_column_and_the_empty_ones_beside_them():
-    boxes = [cell(0, 0), cell(1, 0), cell(2, 0), cell(3, 0), cell(0, 1), cell(2, 1), cell(1, 2), cell(3, 2), cell(0, 3), cell(1, 3)]
+    boxes = [
+        cell(0, 0),
+        cell(1, 0),
+        cell(2, 0),
+        cell(3, 0),
+        cell(0, 1),
+        cell(2, 1),
+        cell(1, 2),
+        cell(3, 2),
+        cell(0, 3),
+        cell(1, 3),
+    ]
     lines = page_hints(boxes, ["x"] * len(boxes)).lines
     assert [line.column for line in lines] == [0, 1, 2, 3, 0, 2, 1, 3, 0, 1]
     assert [line.num_skipped for line in lines] == [0, 0, 0, 0, 0, 1, 1, 1, 0, 0]
@@ -39,7 +50,9 @@ def test_a_heading_opens_a_region_and_the_lines_of_a_paragraph_do_not():
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(1, 30)), min_size=1, max_size=30))
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(1, 30)), min_size=1, max_size=30)
+)
 def test_every_line_has_one_rank_and_finite_features(places: list[tuple[int, int, int]]):
     boxes = [(10.0 * x, 15.0 * y, 10.0 * (x + width), 15.0 * y + HEIGHT) for x, y, width in places]
     hints = page_hints(boxes, ["1. text"] * len(boxes))

@@ -17,7 +17,9 @@ def bars(width_px: int, *, ink: int = 20, paper: int = 240) -> np.ndarray:
 @pytest.mark.parametrize("width_px", [3, 5, 8])
 def test_the_stroke_is_as_wide_as_the_bars(width_px: int):
     assert stroke_width(bars(width_px)) == pytest.approx(width_px / 48)
-    assert stroke_width(bars(width_px, ink=230, paper=30)) == pytest.approx(width_px / 48), "light letters on dark paper"
+    assert stroke_width(bars(width_px, ink=230, paper=30)) == pytest.approx(width_px / 48), (
+        "light letters on dark paper"
+    )
 
 
 def test_empty_paper_has_no_strokes():

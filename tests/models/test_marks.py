@@ -1,4 +1,6 @@
-"""Bullets that the recogniser passes over or takes for letters are named by their shape; letters and digits are left alone."""
+"""Bullets that the recogniser passes over or takes for letters are named by their shape; letters and digits
+are left alone.
+"""
 
 import cv2
 import numpy as np
@@ -51,7 +53,9 @@ def test_marks_are_told_by_their_shape(draw, bullet: str):
     assert mark.gap >= 36
 
 
-@pytest.mark.parametrize("draw", [nought, full_stop, lambda crop: None], ids=["a nought", "a full stop", "nothing"])
+@pytest.mark.parametrize(
+    "draw", [nought, full_stop, lambda crop: None], ids=["a nought", "a full stop", "nothing"]
+)
 def test_what_is_no_bullet_is_left_alone(draw):
     assert leading_mark(crop_with(draw)) is None
 
@@ -82,7 +86,9 @@ def test_a_letter_read_for_a_circle_is_mended_and_a_word_is_not():
     mark = leading_mark(crop_with(circle))
     assert mark is not None
     assert bullet_for(["O", " ", "a"], np.array([24.0, 60.0, 90.0]), mark, HEIGHT) == (1, "○")
-    assert bullet_for(["C", " ", "a"], np.array([24.0, 60.0, 90.0]), mark, HEIGHT) is None, "read as another letter"
+    assert bullet_for(["C", " ", "a"], np.array([24.0, 60.0, 90.0]), mark, HEIGHT) is None, (
+        "read as another letter"
+    )
     near = crop_with(circle)
     cv2.rectangle(near, (58, 12), (70, 36), (0, 0, 0), 3)  # a word space after it: O give thanks
     mark = leading_mark(near)

@@ -1,4 +1,6 @@
-"""The reader through the engine: the same scores as in training, drafts that change nothing, pages that do not see each other."""
+"""The reader through the engine: the same scores as in training, drafts that change nothing, pages that do
+not see each other.
+"""
 
 from dataclasses import replace
 
@@ -18,8 +20,16 @@ from ocr_app.training.seen import PageSample
 from ocr_app.training.targets import legal_structure
 from ocr_app.types import EncodedPage, KVSample, PageReading, TextDelta, Verdict
 
-ROWS = [["Title"], ["1. ", "some ", "words ", "of ", "a ", "para-"], ["graph ", "that ", "ends."], ["left ", "right"], ["7"]]
-SMALL = ReaderShape(width=32, num_layers=2, num_heads=2, head_dim=48, hidden_dim=48, geometry_dim=16, pointer_dim=48)
+ROWS = [
+    ["Title"],
+    ["1. ", "some ", "words ", "of ", "a ", "para-"],
+    ["graph ", "that ", "ends."],
+    ["left ", "right"],
+    ["7"],
+]
+SMALL = ReaderShape(
+    width=32, num_layers=2, num_heads=2, head_dim=48, hidden_dim=48, geometry_dim=16, pointer_dim=48
+)
 
 
 @pytest.fixture
@@ -32,9 +42,13 @@ def model() -> PointerReader:
     return reader
 
 
-def open_session(model: PointerReader, *, drafts: bool = True, mode: str = "sparse", **sparsity) -> EmbeddedSession:
+def open_session(
+    model: PointerReader, *, drafts: bool = True, mode: str = "sparse", **sparsity
+) -> EmbeddedSession:
     config = AppConfig(sparsity=SparsityConfig(**sparsity))
-    return EmbeddedSession(replace(config, reader=replace(config.reader, mode=mode)), None, model, drafts=drafts)
+    return EmbeddedSession(
+        replace(config, reader=replace(config.reader, mode=mode)), None, model, drafts=drafts
+    )
 
 
 def read(session: EmbeddedSession, page: EncodedPage) -> tuple[PageReading, str]:
@@ -62,7 +76,14 @@ def test_drafts_change_the_number_of_steps_and_nothing_else(model, make_page):
 
 
 def test_sparse_with_unlimited_budgets_reads_as_full_attention(model, make_page):
-    sparse = open_session(model, text_window=10_000, sparsity_ratio=1.0, block_budget=500, candidate_blocks=500, max_resident_blocks=500)
+    sparse = open_session(
+        model,
+        text_window=10_000,
+        sparsity_ratio=1.0,
+        block_budget=500,
+        candidate_blocks=500,
+        max_resident_blocks=500,
+    )
     full = open_session(model, mode="full")
     for index in range(3):
         page = make_page(ROWS * 2, page_index=index, seed=index)
@@ -75,7 +96,9 @@ def test_closing_a_session_in_the_middle_of_a_page_frees_its_blocks(model, make_
     next(events)
     events.close()
     session.close()
-    assert session._engine.pool.num_free_blocks == session._engine.pool.num_blocks - 1  # all but the null block
+    assert (
+        session._engine.pool.num_free_blocks == session._engine.pool.num_blocks - 1
+    )  # all but the null block
 
 
 def test_a_stopped_page_keeps_what_is_written(model, make_page):
@@ -92,14 +115,22 @@ def test_the_token_cap_ends_a_page_and_marks_what_is_left(model, make_page):
     page = make_page(ROWS)
     reading, _ = read(session, page)
     assert reading.verdict is Verdict.TOKEN_CAP
-    assert sorted(run for region in reading.regions for run in region.run_indices) == list(range(len(page.runs)))
+    assert sorted(run for region in reading.regions for run in region.run_indices) == list(
+        range(len(page.runs))
+    )
 
 
 def sample_of(page: EncodedPage) -> PageSample:
     """A page with plausible targets: one paragraph in the order of the runs, then the end."""
     visual = visual_page(page)
-    tokens = [int(Structure.PARAGRAPH), *range(NUM_STRUCTURE_TOKENS, NUM_STRUCTURE_TOKENS + len(page.runs)), int(Structure.END_PAGE)]
-    legal = legal_structure(tokens, len(page.runs), [run.text for run in page.runs], may_continue=page.page_index > 0)
+    tokens = [
+        int(Structure.PARAGRAPH),
+        *range(NUM_STRUCTURE_TOKENS, NUM_STRUCTURE_TOKENS + len(page.runs)),
+        int(Structure.END_PAGE),
+    ]
+    legal = legal_structure(
+        tokens, len(page.runs), [run.text for run in page.runs], may_continue=page.page_index > 0
+    )
     return PageSample(visual.features, visual.geometry, visual.positions, np.array(tokens), legal)
 
 
@@ -117,7 +148,9 @@ def test_the_engine_scores_as_training_does(model, make_page, references, monkey
     start = 0
     for page, sample in zip(pages, samples, strict=True):
         state = session._enter_page(page, visual_page(page))
-        for token, expected in zip([int(Structure.PAGE), *sample.tokens[:-1].tolist()], trained[start:], strict=False):
+        for token, expected in zip(
+            [int(Structure.PAGE), *sample.tokens[:-1].tolist()], trained[start:], strict=False
+        ):
             logits = session._engine.decode_step([session._sequence], [[token]])[0][0]
             state.advance(token)
             same_width = torch.cat([expected, torch.full((len(logits),), float("-inf"))])[: len(logits)]
@@ -141,7 +174,11 @@ class FixedAxis:
 def test_a_line_is_copied_from_its_beginning_and_not_left_before_its_end(model, make_page):
     session = open_session(model)
     page = make_page(ROWS * 2)
-    tokens = [token for tokens in session._tokens(None, session._enter_page(page, visual_page(page)), _Written()) for token in tokens]
+    tokens = [
+        token
+        for tokens in session._tokens(None, session._enter_page(page, visual_page(page)), _Written())
+        for token in tokens
+    ]
     before = int(Structure.PAGE)
     seen: set[int] = set()
     for token in tokens:
@@ -164,6 +201,10 @@ def test_leaning_towards_an_order_moves_pointers_among_each_other_and_not_agains
 
 
 def test_kv_readings_carry_the_time_of_the_last_step(model, make_page):
-    samples = [item for item in open_session(model).read(make_page(ROWS), lambda: False) if isinstance(item, KVSample)]
+    samples = [
+        item
+        for item in open_session(model).read(make_page(ROWS), lambda: False)
+        if isinstance(item, KVSample)
+    ]
     assert all(sample.step_s > 0 for sample in samples)
     assert samples[-1].num_tokens > 0

@@ -10,7 +10,9 @@ HEIGHT = 12.0
 
 def columns_with(*extra: tuple[float, float, float, float]) -> list[tuple[float, float, float, float]]:
     """Two columns of ten lines from y = 100 on, and other boxes behind them."""
-    return [(x, 100 + 18.0 * row, x + 240, 112 + 18.0 * row) for x in (50.0, 320.0) for row in range(10)] + list(extra)
+    return [
+        (x, 100 + 18.0 * row, x + 240, 112 + 18.0 * row) for x in (50.0, 320.0) for row in range(10)
+    ] + list(extra)
 
 
 def order(boxes: list[tuple[float, float, float, float]]) -> list[int]:
@@ -43,14 +45,20 @@ def test_a_line_across_both_columns_parts_what_is_above_it_from_what_is_below():
 
 
 def test_a_table_in_a_column_of_prose_stays_in_its_column():
-    cells = [(320 + 80.0 * column, 284 + 18.0 * row, 380 + 80.0 * column, 296 + 18.0 * row) for row in range(5) for column in range(3)]
+    cells = [
+        (320 + 80.0 * column, 284 + 18.0 * row, 380 + 80.0 * column, 296 + 18.0 * row)
+        for row in range(5)
+        for column in range(3)
+    ]
     prose = [(50.0, 284 + 18.0 * row, 290.0, 296 + 18.0 * row) for row in range(5)]
     boxes = columns_with(*prose, *cells)
     assert order(boxes) == [*range(10), *range(20, 25), *range(10, 20), *range(25, 40)]
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(1, 30)), min_size=1, max_size=30))
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(1, 30)), min_size=1, max_size=30)
+)
 def test_every_box_is_read_once(places: list[tuple[int, int, int]]):
     boxes = [(10.0 * x, 15.0 * y, 10.0 * (x + width), 15.0 * y + HEIGHT) for x, y, width in places]
     assert sorted(order(boxes)) == list(range(len(boxes)))
@@ -59,13 +67,22 @@ def test_every_box_is_read_once(places: list[tuple[int, int, int]]):
 def test_a_column_that_is_all_table_is_cut_from_the_prose_beside_it():
     """Rows that do not go on over the gutter are no table's."""
     prose = [(50.0, 100 + 18.0 * row, 290.0, 112 + 18.0 * row) for row in range(20)]
-    cells = [(320 + 80.0 * column, 104 + 14.3 * row, 380 + 80.0 * column, 116 + 14.3 * row) for row in range(24) for column in range(3)]
+    cells = [
+        (320 + 80.0 * column, 104 + 14.3 * row, 380 + 80.0 * column, 116 + 14.3 * row)
+        for row in range(24)
+        for column in range(3)
+    ]
     assert order(prose + cells) == list(range(20 + 72))
 
 
 def test_a_wide_column_of_a_table_is_not_cut_from_the_cells_beside_it():
     rows = [
-        [(50.0, y, 110.0, y + 12), (118.0, y, 320.0, y + 12), (330.0, y, 380.0, y + 12), (400.0, y, 450.0, y + 12)]
+        [
+            (50.0, y, 110.0, y + 12),
+            (118.0, y, 320.0, y + 12),
+            (330.0, y, 380.0, y + 12),
+            (400.0, y, 450.0, y + 12),
+        ]
         for y in (100 + 18.0 * row for row in range(20))
     ]
     assert order([box for row in rows for box in row]) == list(range(80))
@@ -75,5 +92,8 @@ def test_a_picture_in_one_column_does_not_cut_the_other():
     """White across both columns, below a title of many lines, is no gap between blocks."""
     titles = [(200.0, 20.0 + 30 * row, 420.0, 40.0 + 30 * row) for row in range(5)]
     left = [(50.0, 400 + 16.0 * row, 290.0, 412 + 16.0 * row) for row in range(12)]
-    right = [(320.0, 190 + 16.0 * row + 20 * (row // 6), 560.0, 202 + 16.0 * row + 20 * (row // 6)) for row in range(24)]
+    right = [
+        (320.0, 190 + 16.0 * row + 20 * (row // 6), 560.0, 202 + 16.0 * row + 20 * (row // 6))
+        for row in range(24)
+    ]
     assert order(titles + left + right) == list(range(5 + 12 + 24))

@@ -33,10 +33,26 @@ def test_no_more_cells_are_left_empty_than_there_is_white_space_for():
 
 
 def test_a_draft_and_single_tokens_allow_the_same():
-    tokens = [int(Structure.PAGE), TABLE, CELL, POINTER, CELL, POINTER + 1, CELL, POINTER + 2, ROW, CELL, CELL, CELL, POINTER + 3]
+    tokens = [
+        int(Structure.PAGE),
+        TABLE,
+        CELL,
+        POINTER,
+        CELL,
+        POINTER + 1,
+        CELL,
+        POINTER + 2,
+        ROW,
+        CELL,
+        CELL,
+        CELL,
+        POINTER + 3,
+    ]
     drafted = table_state().look_ahead(tokens)
     state = table_state()
-    for token, *expected in zip(tokens, drafted.allowed.tolist(), drafted.next_runs, drafted.next_cells, strict=True):
+    for token, *expected in zip(
+        tokens, drafted.allowed.tolist(), drafted.next_runs, drafted.next_cells, strict=True
+    ):
         outlook = state.look_ahead([token])
         assert [outlook.allowed[0].tolist(), outlook.next_runs[0], outlook.next_cells[0]] == expected
         state.advance(token)
@@ -64,7 +80,11 @@ def test_a_line_over_two_columns_asks_for_a_cell_in_its_middle():
     page = page_of(*rows, (0.0, 80.0, ["x"]), (100.0, 80.0, ["a", "b"]))
     wide = page.runs[14]
     moved = replace(wide, box=(200.0, 80.0, 238.0, 92.0))
-    page = replace(page, runs=(*page.runs[:14], moved), lines=(*page.lines[:13], replace(page.lines[13], box=(100.0, 80.0, 240.0, 92.0))))
+    page = replace(
+        page,
+        runs=(*page.runs[:14], moved),
+        lines=(*page.lines[:13], replace(page.lines[13], box=(100.0, 80.0, 240.0, 92.0))),
+    )
     state = PageState(visual_page(page), [run.text for run in page.runs], 0.0, may_continue=False)
     tokens = [TABLE]
     for run in range(14):

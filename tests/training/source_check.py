@@ -8,7 +8,9 @@ from ocr_app.training.truth import LEADER, PageTruth, SourceUnit, UnitKind
 
 
 def num_units_like_their_source(units: dict[int, SourceUnit], pages: tuple[PageTruth, ...]) -> int:
-    """Assert that each unit of the body is its source text, soft hyphens aside; returns how many were compared."""
+    """Assert that each unit of the body is its source text, soft hyphens aside; returns how many were
+    compared.
+    """
     found = _chars_without_soft_hyphens(pages)
     checked = 0
     for source in units.values():

@@ -1,4 +1,6 @@
-"""Pages that a browser lays out: exact truth, source order, the same document again, markers with their items."""
+"""Pages that a browser lays out: exact truth, source order, the same document again, markers with their
+items.
+"""
 
 import os
 import shutil
@@ -32,7 +34,14 @@ from ocr_app.training.regions import (
 from ocr_app.training.style_draw import draw_style
 from ocr_app.training.styles import FONTS, RunningHead, Style
 from ocr_app.training.texts import TextSource
-from ocr_app.training.truth import LaidOutDocument, PageTruth, SourceUnit, TraceError, UnitKind, trace_document
+from ocr_app.training.truth import (
+    LaidOutDocument,
+    PageTruth,
+    SourceUnit,
+    TraceError,
+    UnitKind,
+    trace_document,
+)
 from ocr_app.training.typesetting import page_label
 from tests.training.source_check import num_units_like_their_source
 
@@ -48,11 +57,16 @@ PROSE = (
     "notwithstanding, the self-contained, copper-plated instruments continued to demonstrate extraordinary performance. "
 )
 LOOK = TableLook(stroke="grid", zebra=True, head="dark", size=1.0, inset_x=4, inset_y=3)
-ROWS = (("Name", "Amount", "Remarks"), *((f"Row {n}", f"{n * 7}.50", "" if n % 3 else "long " * 12) for n in range(1, 40)))
+ROWS = (
+    ("Name", "Amount", "Remarks"),
+    *((f"Row {n}", f"{n * 7}.50", "" if n % 3 else "long " * 12) for n in range(1, 40)),
+)
 TABLE = Table(ROWS, ("left", "right", "left"), (None, None, 2.0), LOOK, 1, "Table 1. Amounts")
 EVERY_KIND: tuple[Region, ...] = (
     Heading(1, "1 Opening"),
-    Paragraph((Span(PROSE * 4), Span("set apart", "italic"), Span(" and go on.")), notes=("A note in small type.",)),
+    Paragraph(
+        (Span(PROSE * 4), Span("set apart", "italic"), Span(" and go on.")), notes=("A note in small type.",)
+    ),
     ListItem(1, "•", (Span(PROSE),)),
     ListItem(2, "(iv)", (Span("deeper"),)),
     Lines(("if ready:", "    go()", "else: wait() <&> \\n"), is_code=True),
@@ -68,12 +82,28 @@ EVERY_KIND: tuple[Region, ...] = (
 
 
 def plain_style(**changes: object) -> tuple[Style, HtmlLook]:
-    """A drawn style and look of which the test decides the layout: A5, one column, hyphenated, with a header and a page number."""
+    """A drawn style and look of which the test decides the layout: A5, one column, hyphenated, with a header
+    and a page number.
+    """
     rng = Random(7)
     style = draw_style(rng, split="train", language="en", texts=TextSource("en", "train", rng))
-    fixed = {"width": 420.0, "height": 595.0, "margins": (60.0, 60.0, 60.0, 60.0), "columns": 1, "size": 11.0, "justify": True}
-    heads = {"header": RunningHead(("Left", "", 'Say "hi"'), rule=True), "footer": RunningHead(("", "{page}", "")), "first_page": 41}
-    style = replace(style, **(fixed | heads | {"hyphenate": True, "captions_above": False, "skip_first_head": False} | changes))
+    fixed = {
+        "width": 420.0,
+        "height": 595.0,
+        "margins": (60.0, 60.0, 60.0, 60.0),
+        "columns": 1,
+        "size": 11.0,
+        "justify": True,
+    }
+    heads = {
+        "header": RunningHead(("Left", "", 'Say "hi"'), rule=True),
+        "footer": RunningHead(("", "{page}", "")),
+        "first_page": 41,
+    }
+    style = replace(
+        style,
+        **(fixed | heads | {"hyphenate": True, "captions_above": False, "skip_first_head": False} | changes),
+    )
     return style, replace(draw_look(rng, style, "train"), outdent=0.0, stacks_terms=True)
 
 
@@ -131,7 +161,9 @@ def test_regions_come_in_source_order_and_a_region_out_of_order_is_an_error(ever
     _, pages = every_kind
     check_order(pages)
     for page in pages:
-        body = [unit.region for unit in page.units if unit.kind not in (UnitKind.FURNITURE, UnitKind.FOOTNOTE)]
+        body = [
+            unit.region for unit in page.units if unit.kind not in (UnitKind.FURNITURE, UnitKind.FOOTNOTE)
+        ]
         assert body == sorted(body)
     with pytest.raises(TraceError, match="begins after region"):
         check_order(pages[::-1])
@@ -161,11 +193,15 @@ def test_a_list_marker_stands_left_of_its_item_and_belongs_to_it(every_kind):
     units, pages = lay_out(ListItem(1, "•", (Span(PROSE),)), ListItem(2, "(iv)", (Span("deeper"),)))
     page = pages[0]
     for marker, number in (("•", 1), ("(iv)", 2)):
-        index = next(i for i, unit in enumerate(page.units) if unit.kind is UnitKind.LIST_ITEM and unit.level == number)
+        index = next(
+            i for i, unit in enumerate(page.units) if unit.kind is UnitKind.LIST_ITEM and unit.level == number
+        )
         at = np.flatnonzero(page.unit_of == index)
         assert "".join(page.chars[i] for i in at[: len(marker)]) == marker
         assert page.boxes[at[len(marker) - 1], 2] <= page.boxes[at[len(marker)], 0] + 0.5
-        assert units[min(n for n, source in units.items() if source.unit == page.units[index])].text.startswith(marker + " ")
+        assert units[
+            min(n for n, source in units.items() if source.unit == page.units[index])
+        ].text.startswith(marker + " ")
 
 
 @needs_browser
@@ -201,7 +237,9 @@ def test_held_out_pages_share_no_theme_and_no_font_with_training():
     trained = {*train.serif, *train.sans, *train.mono, *train.chinese_serif, *train.chinese_sans}
     rng = Random(1)
     for _ in range(200):
-        style = browser_style(draw_style(rng, split="held_out", language="en", texts=TextSource("en", "held_out", rng)))
+        style = browser_style(
+            draw_style(rng, split="held_out", language="en", texts=TextSource("en", "held_out", rng))
+        )
         drawn = {style.body_font, style.heading_font, style.mono_font, style.chinese_font}
         assert not drawn & (trained | {FONT_NAMES.get(name, name) for name in trained})
 

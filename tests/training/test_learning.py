@@ -1,4 +1,6 @@
-"""From truth to tokens, batches and loss: what the reader learns is what the grammar allows and what the page says."""
+"""From truth to tokens, batches and loss: what the reader learns is what the grammar allows and what the page
+says.
+"""
 
 import random
 from dataclasses import replace
@@ -26,34 +28,75 @@ from ocr_app.training.truth import PageTruth, Unit, UnitKind
 from tests.models.conftest import page_of
 
 POINTER = NUM_STRUCTURE_TOKENS
-SMALL = ReaderShape(width=32, num_layers=2, num_heads=2, head_dim=48, hidden_dim=48, geometry_dim=16, pointer_dim=48)
+SMALL = ReaderShape(
+    width=32, num_layers=2, num_heads=2, head_dim=48, hidden_dim=48, geometry_dim=16, pointer_dim=48
+)
 
 
 def seen(texts: list[str], unit_of: list[int], lines: list[int], soft: tuple[int, ...] = ()) -> SeenRuns:
     """Runs side by side within a line, lines below each other."""
-    boxes = np.array([[60 * i, 20 * line, 60 * i + 40, 20 * line + 12] for i, line in enumerate(lines)], np.float32)
+    boxes = np.array(
+        [[60 * i, 20 * line, 60 * i + 40, 20 * line + 12] for i, line in enumerate(lines)], np.float32
+    )
     hyphens = np.isin(np.arange(len(texts)), soft)
-    return SeenRuns(texts, boxes, np.array(lines), np.array(unit_of), np.arange(len(texts), dtype=float), hyphens, ~hyphens)
+    return SeenRuns(
+        texts,
+        boxes,
+        np.array(lines),
+        np.array(unit_of),
+        np.arange(len(texts), dtype=float),
+        hyphens,
+        ~hyphens,
+    )
 
 
 def test_a_hyphen_the_typesetter_put_in_is_dropped_and_a_true_one_kept():
     runs = seen(["infor-", "mation", "high-", "level"], [0, 0, 0, 0], [0, 1, 2, 3], soft=(0,))
     tokens = page_tokens([Unit(UnitKind.PARAGRAPH)], False, runs)
     drop = int(Structure.DROP_HYPHEN)
-    assert tokens == [Structure.PARAGRAPH, POINTER, drop, POINTER + 1, POINTER + 2, POINTER + 3, Structure.END_PAGE]
+    assert tokens == [
+        Structure.PARAGRAPH,
+        POINTER,
+        drop,
+        POINTER + 1,
+        POINTER + 2,
+        POINTER + 3,
+        Structure.END_PAGE,
+    ]
 
 
 def test_a_table_opens_empty_cells_before_text_and_leaves_out_rows_without_any():
-    cells = [Unit(UnitKind.CELL, row=row, column=column, num_columns=3) for row, column in ((0, 0), (0, 2), (2, 1))]
+    cells = [
+        Unit(UnitKind.CELL, row=row, column=column, num_columns=3) for row, column in ((0, 0), (0, 2), (2, 1))
+    ]
     tokens = page_tokens(cells, False, seen(["a", "b", "c"], [0, 1, 2], [0, 0, 1]))
     cell, row, table = Structure.CELL, Structure.ROW, Structure.TABLE
-    assert tokens == [table, cell, POINTER, cell, cell, POINTER + 1, row, cell, cell, POINTER + 2, Structure.END_PAGE]
+    assert tokens == [
+        table,
+        cell,
+        POINTER,
+        cell,
+        cell,
+        POINTER + 1,
+        row,
+        cell,
+        cell,
+        POINTER + 2,
+        Structure.END_PAGE,
+    ]
 
 
 def test_a_continued_page_says_so_after_its_header():
     units = [Unit(UnitKind.FURNITURE), Unit(UnitKind.PARAGRAPH, region=1)]
     tokens = page_tokens(units, True, seen(["7", "goes on"], [0, 1], [0, 1]))
-    assert tokens == [Structure.FURNITURE, POINTER, Structure.CONTINUE, Structure.PARAGRAPH, POINTER + 1, Structure.END_PAGE]
+    assert tokens == [
+        Structure.FURNITURE,
+        POINTER,
+        Structure.CONTINUE,
+        Structure.PARAGRAPH,
+        POINTER + 1,
+        Structure.END_PAGE,
+    ]
 
 
 def test_marks_that_belong_to_no_unit_are_furniture():
@@ -81,7 +124,20 @@ def drawn_page(page_index: int, rng: random.Random) -> PageTruth:
                 x += 4
     paragraphs = (Unit(UnitKind.PARAGRAPH, region=1), Unit(UnitKind.PARAGRAPH, region=2))
     none, places = np.zeros(len(chars), bool), np.array(boxes, np.float32)
-    return PageTruth(page_index, 400, 600, paragraphs, False, "".join(chars), places, np.array(units), none, none, none, ("", ""))
+    return PageTruth(
+        page_index,
+        400,
+        600,
+        paragraphs,
+        False,
+        "".join(chars),
+        places,
+        np.array(units),
+        none,
+        none,
+        none,
+        ("", ""),
+    )
 
 
 @pytest.fixture
@@ -116,7 +172,13 @@ def test_every_target_is_legal_and_has_a_finite_loss(documents):
     assert loss_of(logits, batch).isfinite()
 
 
-@given(st.lists(st.sampled_from([int(Structure.CELL), int(Structure.ROW), POINTER, POINTER + 1]), min_size=1, max_size=30))
+@given(
+    st.lists(
+        st.sampled_from([int(Structure.CELL), int(Structure.ROW), POINTER, POINTER + 1]),
+        min_size=1,
+        max_size=30,
+    )
+)
 @settings(max_examples=30, deadline=None)
 def test_repeats_are_counted_in_training_as_in_reading(tokens: list[int]):
     state = PageState(visual_page(page_of((0, 0, ["a", "b"]))), ["a", "b"], 0.0, may_continue=False)
@@ -137,7 +199,9 @@ def test_a_run_takes_over_what_a_smaller_one_learned(documents, tmp_path):
     batch = collate(documents, random.Random(0))
     with torch.no_grad():
         first.model.geometry_in[0].weight[:, known:] = 0
-        torch.testing.assert_close(forward(second.model, batch, Sight()), forward(first.model, batch, Sight()))
+        torch.testing.assert_close(
+            forward(second.model, batch, Sight()), forward(first.model, batch, Sight())
+        )
     assert torch.equal(second.average["copied"], first.average["copied"])
 
 
@@ -169,7 +233,9 @@ def test_the_ablation_counts_every_token_behind_the_first_page(documents):
     expected = sum(len(page.tokens) for document in documents for page in document[1:MAX_PAGES])
     counts = {references: count_wrong(model.eval(), documents, references) for references in REFERENCES}
     assert {total.total() for total, _ in counts.values()} == {expected}
-    assert all(0 < wrong.total() <= expected for _, wrong in counts.values()), "a network that has learned nothing is wrong somewhere"
+    assert all(0 < wrong.total() <= expected for _, wrong in counts.values()), (
+        "a network that has learned nothing is wrong somewhere"
+    )
 
 
 def test_loud_running_heads_change_nothing_else_in_a_style():

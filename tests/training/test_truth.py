@@ -60,11 +60,23 @@ def documents() -> list[LaidOutDocument]:
 
 
 def plain_style(**changes: object) -> Style:
-    """A drawn style whose layout the test decides: A5, one column, narrow, hyphenated, with furniture as drawn unless changed."""
+    """A drawn style whose layout the test decides: A5, one column, narrow, hyphenated, with furniture as
+    drawn unless changed.
+    """
     rng = Random(7)
     style = draw_style(rng, split="train", language="en", texts=TextSource("en", "train", rng))
-    fixed = {"width": 420.0, "height": 595.0, "margins": (60.0, 60.0, 60.0, 60.0), "columns": 1, "size": 11.0, "justify": True}
-    return replace(style, **(fixed | {"hyphenate": True, "captions_above": False, "body_font": "Libertinus Serif"} | changes))
+    fixed = {
+        "width": 420.0,
+        "height": 595.0,
+        "margins": (60.0, 60.0, 60.0, 60.0),
+        "columns": 1,
+        "size": 11.0,
+        "justify": True,
+    }
+    return replace(
+        style,
+        **(fixed | {"hyphenate": True, "captions_above": False, "body_font": "Libertinus Serif"} | changes),
+    )
 
 
 def lay_out(style: Style, *regions: Region) -> tuple[dict[int, SourceUnit], tuple[PageTruth, ...]]:
@@ -74,10 +86,16 @@ def lay_out(style: Style, *regions: Region) -> tuple[dict[int, SourceUnit], tupl
 
 
 def every_kind_of_region() -> tuple[Region, ...]:
-    rows = (("Name", "Amount", "Remarks"), *((f"Row {n}", f"{n * 7}.50", "" if n % 3 else "long " * 12) for n in range(1, 40)))
+    rows = (
+        ("Name", "Amount", "Remarks"),
+        *((f"Row {n}", f"{n * 7}.50", "" if n % 3 else "long " * 12) for n in range(1, 40)),
+    )
     return (
         Heading(1, "1 Opening"),
-        Paragraph((Span(PROSE * 4), Span("set apart", "italic"), Span(" and go on.")), notes=("A note at the foot of the page.",)),
+        Paragraph(
+            (Span(PROSE * 4), Span("set apart", "italic"), Span(" and go on.")),
+            notes=("A note at the foot of the page.",),
+        ),
         ListItem(1, "•", (Span(PROSE),)),
         ListItem(2, "(iv)", (Span("deeper"),)),
         Lines(("if ready:", "    go()", "else: wait()"), is_code=True),
@@ -86,14 +104,22 @@ def every_kind_of_region() -> tuple[Region, ...]:
         Table(rows, ("left", "right", "left"), (None, None, 2.0), LOOK, 1, "Table 1. Amounts"),
         Figure(0.6, 90, "Figure 1. Shapes", ((0.1, 0.1, "north"),), 3),
         Wrapped(Figure(0.4, 90, "Figure 2. Beside", (), 5), PROSE * 5, figure_on_left=True),
-        SideSection(Heading(2, "1.2\nBeside"), (ListItem(1, "(1)", (Span(PROSE),)), Paragraph((Span(PROSE),)))),
+        SideSection(
+            Heading(2, "1.2\nBeside"), (ListItem(1, "(1)", (Span(PROSE),)), Paragraph((Span(PROSE),)))
+        ),
         Paragraph((Span(PROSE * 9),)),
     )
 
 
 def test_every_character_belongs_to_exactly_one_unit(documents: list[LaidOutDocument]):
     for page in (page for document in documents for page in document.pages):
-        assert len(page.chars) == len(page.boxes) == len(page.unit_of) == len(page.soft_hyphen) == len(page.line_end)
+        assert (
+            len(page.chars)
+            == len(page.boxes)
+            == len(page.unit_of)
+            == len(page.soft_hyphen)
+            == len(page.line_end)
+        )
         assert not any(char.isspace() for char in page.chars)
         assert sorted(set(page.unit_of.tolist())) == list(range(len(page.units)))
 
@@ -120,7 +146,9 @@ def test_coloured_and_black_layout_are_the_same():
     style = plain_style()
     writer = TypstWriter(style)
     source = writer.write(every_kind_of_region())
-    pages = trace_document(compile_source(source, colored=True), writer.units, page_label(style), max_pages=99)
+    pages = trace_document(
+        compile_source(source, colored=True), writer.units, page_label(style), max_pages=99
+    )
     import pymupdf
 
     with pymupdf.open(stream=compile_source(source, colored=False)) as document:
@@ -128,10 +156,18 @@ def test_coloured_and_black_layout_are_the_same():
         for page, truth in zip(document, pages, strict=True):
             blocks = page.get_text("rawdict", flags=0)["blocks"]
             spans = [span for block in blocks for line in block["lines"] for span in line["spans"]]
-            found = sorted((char["c"], *char["bbox"]) for span in spans for char in span["chars"] if not char["c"].isspace())
+            found = sorted(
+                (char["c"], *char["bbox"])
+                for span in spans
+                for char in span["chars"]
+                if not char["c"].isspace()
+            )
             wanted = sorted((char, *box) for char, box in zip(truth.chars, truth.boxes.tolist(), strict=True))
             assert [char for char, *_ in found] == [char for char, *_ in wanted]
-            assert np.abs(np.array([box for _, *box in found]) - np.array([box for _, *box in wanted])).max() < 0.5
+            assert (
+                np.abs(np.array([box for _, *box in found]) - np.array([box for _, *box in wanted])).max()
+                < 0.5
+            )
 
 
 def test_left_column_comes_before_right_and_furniture_stands_at_both_ends():
@@ -142,7 +178,9 @@ def test_left_column_comes_before_right_and_furniture_stands_at_both_ends():
     kinds = [unit.kind for unit in page.units]
     body = [index for index, kind in enumerate(kinds) if kind is UnitKind.PARAGRAPH]
     starts = [page.boxes[page.unit_of == index][0] for index in body]
-    assert [(x > style.width / 2, y) for x, y, *_ in starts] == sorted((x > style.width / 2, y) for x, y, *_ in starts)
+    assert [(x > style.width / 2, y) for x, y, *_ in starts] == sorted(
+        (x > style.width / 2, y) for x, y, *_ in starts
+    )
     ranks = [{UnitKind.PARAGRAPH: 1, UnitKind.FOOTNOTE: 2}.get(kind, 0) for kind in kinds]
     inner = [rank for rank in ranks if rank]
     assert inner == sorted(inner)
@@ -150,7 +188,9 @@ def test_left_column_comes_before_right_and_furniture_stands_at_both_ends():
 
 
 def test_side_heading_comes_before_the_text_beside_it():
-    _, pages = lay_out(plain_style(), SideSection(Heading(2, "1.2\nBeside"), (ListItem(1, "(1)", (Span(PROSE),)),)))
+    _, pages = lay_out(
+        plain_style(), SideSection(Heading(2, "1.2\nBeside"), (ListItem(1, "(1)", (Span(PROSE),)),))
+    )
     body = [(index, unit) for index, unit in enumerate(pages[0].units) if unit.kind is not UnitKind.FURNITURE]
     assert [unit.kind for _, unit in body] == [UnitKind.HEADING, UnitKind.LIST_ITEM]
     heading, item = (pages[0].boxes[pages[0].unit_of == index] for index, _ in body)
@@ -213,14 +253,24 @@ def test_pages_are_cut_at_the_limit_and_match_the_pdf(documents: list[LaidOutDoc
 
 def test_furniture_never_shares_a_region_number(documents: list[LaidOutDocument]):
     for document in documents:
-        regions = [unit.region for page in document.pages for unit in page.units if unit.kind is UnitKind.FURNITURE]
-        others = {unit.region for page in document.pages for unit in page.units if unit.kind is not UnitKind.FURNITURE}
+        regions = [
+            unit.region for page in document.pages for unit in page.units if unit.kind is UnitKind.FURNITURE
+        ]
+        others = {
+            unit.region
+            for page in document.pages
+            for unit in page.units
+            if unit.kind is not UnitKind.FURNITURE
+        }
         assert len(regions) == len(set(regions))
         assert others.isdisjoint(regions)
 
 
 def test_held_out_shares_no_font_no_family_and_no_passage_with_training():
-    train, held_out = ({*f.serif, *f.sans, *f.mono, *f.chinese_serif, *f.chinese_sans} for f in (FONTS["train"], FONTS["held_out"]))
+    train, held_out = (
+        {*f.serif, *f.sans, *f.mono, *f.chinese_serif, *f.chinese_sans}
+        for f in (FONTS["train"], FONTS["held_out"])
+    )
     assert train.isdisjoint(held_out)
     assert {f.name for f in FAMILIES["train"]}.isdisjoint(f.name for f in FAMILIES["held_out"])
     corpora = load_corpus("en", "train"), load_corpus("en", "held_out")
@@ -230,11 +280,15 @@ def test_held_out_shares_no_font_no_family_and_no_passage_with_training():
 
 
 def test_a_blended_kind_of_document_has_the_content_of_both():
-    book, ledger = (next(family for family in FAMILIES["train"] if family.name == name) for name in ("book", "ledger"))
+    book, ledger = (
+        next(family for family in FAMILIES["train"] if family.name == name) for name in ("book", "ledger")
+    )
     blended = book.blended(ledger)
     assert set(blended.regions) == set(book.regions) | set(ledger.regions)
     assert sum(blended.regions.values()) == pytest.approx(2)
-    assert blended.regions["paragraph"] == pytest.approx(12 / sum(book.regions.values()) + 0.5 / sum(ledger.regions.values()))
+    assert blended.regions["paragraph"] == pytest.approx(
+        12 / sum(book.regions.values()) + 0.5 / sum(ledger.regions.values())
+    )
     assert set(book.papers) <= set(blended.papers)
 
 
@@ -246,7 +300,9 @@ def test_every_family_can_be_laid_out(split: str):
         wanted.discard(generate_document(next(seeds), split=split, language="en", max_pages=1).style)
 
 
-def test_without_text_packages_words_are_made_up_and_a_warning_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_without_text_packages_words_are_made_up_and_a_warning_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
     for name in ("REFERENCE", "DEVELOPERS", "FORTUNES", "BIBLE"):
         monkeypatch.setattr(texts_module, name, tmp_path / "absent")
     caches = (texts_module._passages, texts_module.load_corpus)
@@ -306,7 +362,10 @@ def test_counts_as_printed(pattern: str, number: int, text: str):
 @pytest.mark.parametrize("seed", range(8))
 def test_columns_hold_their_longest_word_and_fit_the_page(seed: int):
     rng = Random(seed)
-    cells = [tuple("x" * rng.randint(1, 14) + " y" * rng.randint(0, 30) for _ in range(rng.choice((2, 5, 9)))) for _ in range(1)]
+    cells = [
+        tuple("x" * rng.randint(1, 14) + " y" * rng.randint(0, 30) for _ in range(rng.choice((2, 5, 9))))
+        for _ in range(1)
+    ]
     table = Table(tuple(cells), ("left",) * len(cells[0]), (None,) * len(cells[0]), LOOK)
     fitted, widths = fit_columns(table, 300.0, 5.0)
     if widths[0] is None:

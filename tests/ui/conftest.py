@@ -42,7 +42,8 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The app as a person starts it, with the plain reader; `embedded` can be chosen and has weights that learned nothing.
+    """The app as a person starts it, with the plain reader; `embedded` can be chosen and has weights that
+    learned nothing.
 
     LONGSCRIBE_URL names an app that runs already, for working on these tests.
     """
@@ -74,11 +75,18 @@ def open_page(browser: Any, app_url: str) -> Iterator[Callable[..., Any]]:
     contexts, outside, errors = [], [], []
 
     def open_one(**options: Any) -> Any:
-        context = browser.new_context(**{"viewport": {"width": 1440, "height": 950}, "accept_downloads": True, **options})
+        context = browser.new_context(
+            **{"viewport": {"width": 1440, "height": 950}, "accept_downloads": True, **options}
+        )
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(150_000)  # a busy machine parses the chart library for half a minute
-        page.on("request", lambda request: None if request.url.startswith((app_url, "data:", "blob:")) else outside.append(request.url))
+        page.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith((app_url, "data:", "blob:")) else outside.append(request.url)
+            ),
+        )
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("dialog", lambda dialog: (errors.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.goto(app_url, wait_until="domcontentloaded")
@@ -96,15 +104,28 @@ def open_page(browser: Any, app_url: str) -> Iterator[Callable[..., Any]]:
 def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of small PDFs."""
     folder = tmp_path_factory.mktemp("documents")
-    draw(folder / "alpha.pdf", [[f"Alpha page {n}", "The river runs past the old mill", "and under the bridge"] for n in range(1, 4)])
+    draw(
+        folder / "alpha.pdf",
+        [
+            [f"Alpha page {n}", "The river runs past the old mill", "and under the bridge"]
+            for n in range(1, 4)
+        ],
+    )
     draw(folder / "bravo.pdf", [[f"Bravo page {n}", "Bread and salt on the table"] for n in range(1, 3)])
     draw(
         folder / "long.pdf",
-        [[f"Section {n}", *[f"Line {line} of a long page with words" for line in range(30)]] for n in range(1, NUM_LONG_PAGES + 1)],
+        [
+            [f"Section {n}", *[f"Line {line} of a long page with words" for line in range(30)]]
+            for n in range(1, NUM_LONG_PAGES + 1)
+        ],
     )
     draw(folder / "compare.pdf", [[f"Report {n}", "Grain stored", "Water drawn"] for n in range(1, 7)])
     draw(folder / "locked.pdf", [["Locked page", "Opened with the right word"]], password="sesame")
-    hostile = ["<img src=x onerror=window.hacked=1>", "<script>window.hacked=1</script>", "[link](javascript:window.hacked=1)"]
+    hostile = [
+        "<img src=x onerror=window.hacked=1>",
+        "<script>window.hacked=1</script>",
+        "[link](javascript:window.hacked=1)",
+    ]
     draw(folder / "hostile.pdf", [hostile], title="<img src=x onerror=window.hacked=1>")
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing of a document follows")
     return folder
@@ -119,6 +140,10 @@ def draw(path: Path, pages: list[list[str]], *, password: str | None = None, tit
         for position, line in enumerate(lines):
             page.insert_text((36, 60 + position * 17), line, fontsize=18 if position == 0 else 11)
     document.set_metadata({"title": title})
-    locks = {"encryption": pymupdf.PDF_ENCRYPT_AES_256, "user_pw": password, "owner_pw": "owner"} if password else {}
+    locks = (
+        {"encryption": pymupdf.PDF_ENCRYPT_AES_256, "user_pw": password, "owner_pw": "owner"}
+        if password
+        else {}
+    )
     document.save(path, **locks)
     document.close()

@@ -1,4 +1,6 @@
-"""Weights of a small reader that has learned nothing: real attention, real KV counters and real runs copied, in a moment."""
+"""Weights of a small reader that has learned nothing: real attention, real KV counters and real runs copied,
+in a moment.
+"""
 
 import json
 from pathlib import Path
@@ -8,7 +10,9 @@ from safetensors.torch import save_file
 
 from ocr_app.models.embedded.reader import PointerReader, ReaderShape
 
-SHAPE = ReaderShape(width=48, num_layers=2, num_heads=2, head_dim=24, hidden_dim=96, geometry_dim=32, pointer_dim=32)
+SHAPE = ReaderShape(
+    width=48, num_layers=2, num_heads=2, head_dim=24, hidden_dim=96, geometry_dim=32, pointer_dim=32
+)
 
 
 def write_random_reader(path: Path) -> Path:

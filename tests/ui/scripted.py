@@ -1,4 +1,6 @@
-"""A document that was read before it was opened: events in the order and the shape of the pipeline's, for tests of the page's logic."""
+"""A document that was read before it was opened: events in the order and the shape of the pipeline's, for
+tests of the page's logic.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -39,7 +41,14 @@ def words_of_page(page_index: int, num_words: int = 40) -> list[str]:
 def runs_of(words: list[str]) -> tuple[Run, ...]:
     """Ten words a line."""
     return tuple(
-        Run(word, (20 + 35 * (i % 10), 30 + 15 * (i // 10), 50 + 35 * (i % 10), 40 + 15 * (i // 10)), 0.9, True, i // 10, i % 10)
+        Run(
+            word,
+            (20 + 35 * (i % 10), 30 + 15 * (i // 10), 50 + 35 * (i % 10), 40 + 15 * (i // 10)),
+            0.9,
+            True,
+            i // 10,
+            i % 10,
+        )
         for i, word in enumerate(words)
     )
 
@@ -55,8 +64,18 @@ def telemetry(page_index: int, time_s: float, num_pages: int, *, is_full: bool =
     resident = [ResidentPage(page_index, ResidentState.ACTIVE, 20)]
     if page_index:
         resident.append(ResidentPage(page_index - 1, ResidentState.OVERLAP, 20))
-    resident += [ResidentPage(index, ResidentState.RETAINED, 2) for index in range(max(0, page_index - 4), page_index - 1)]
-    kv = KVSample(max(live, POOL_BYTES), live, 512, tuple(resident), 40 * page_index, 0.004 + (0.001 * page_index if is_full else 0))
+    resident += [
+        ResidentPage(index, ResidentState.RETAINED, 2)
+        for index in range(max(0, page_index - 4), page_index - 1)
+    ]
+    kv = KVSample(
+        max(live, POOL_BYTES),
+        live,
+        512,
+        tuple(resident),
+        40 * page_index,
+        0.004 + (0.001 * page_index if is_full else 0),
+    )
     return Telemetry(
         time_s=time_s,
         page_index=page_index,
@@ -79,14 +98,24 @@ def telemetry(page_index: int, time_s: float, num_pages: int, *, is_full: bool =
 def result_of(page_index: int, words: list[str], verdict: Verdict = Verdict.OK) -> PageResult:
     pieces = tuple(Piece(("" if i == 0 else " ") + word, i) for i, word in enumerate(words))
     return PageResult(
-        page_index, verdict, " ".join(words), regions=(Region(RegionKind.PARAGRAPH, pieces),), runs=runs_of(words), num_tokens=len(words)
+        page_index,
+        verdict,
+        " ".join(words),
+        regions=(Region(RegionKind.PARAGRAPH, pieces),),
+        runs=runs_of(words),
+        num_tokens=len(words),
     )
 
 
 def page_events(page_index: int, num_pages: int, *, is_full: bool = False) -> Iterator[Event]:
     """One good page: started, four deltas with a reading after each, finished."""
     words = words_of_page(page_index)
-    yield PageStarted(page_index, image_of(page_index), runs_of(words), ((10.0, 10.0, 40.0, 30.0),) if page_index == 1 else ())
+    yield PageStarted(
+        page_index,
+        image_of(page_index),
+        runs_of(words),
+        ((10.0, 10.0, 40.0, 30.0),) if page_index == 1 else (),
+    )
     for start in range(0, len(words), 10):
         text = ("" if start == 0 else " ") + " ".join(words[start : start + 10])
         yield TextDelta(page_index, text, tuple(range(start, start + 10)))
@@ -121,6 +150,8 @@ def scripted_parse(num_pages: int, delay_s: float = 0.0) -> Callable[..., Iterat
             yield PageFinished(PageResult(page_index, Verdict.CANCELLED, reason="stopped"))
         counts = {Verdict.OK: done} | ({Verdict.CANCELLED: num_pages - done} if done < num_pages else {})
         outcome = Outcome.DONE if done == num_pages else Outcome.CANCELLED
-        yield DocumentFinished(outcome, num_pages, counts, 1.0, PAGE_BYTES * num_pages if is_full else POOL_BYTES)
+        yield DocumentFinished(
+            outcome, num_pages, counts, 1.0, PAGE_BYTES * num_pages if is_full else POOL_BYTES
+        )
 
     return parse

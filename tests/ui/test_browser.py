@@ -19,7 +19,9 @@ OpenPage = Callable[..., Any]
 
 def upload(page: Any, *paths: Path) -> None:
     page.set_input_files("#ls-files input[type=file]", [str(path) for path in paths])
-    page.wait_for_function("name => document.querySelector('#ls-files').innerText.includes(name)", arg=paths[-1].stem)
+    page.wait_for_function(
+        "name => document.querySelector('#ls-files').innerText.includes(name)", arg=paths[-1].stem
+    )
 
 
 def read(page: Any, path: Path) -> None:
@@ -38,7 +40,8 @@ def text_of(page: Any, lane: int = 0) -> str:
 def live_curve(page: Any, name: str) -> list[float]:
     """The values of one curve of the KV chart as Plotly holds them."""
     return page.wait_for_function(  # the chart is drawn before its first curve comes
-        "name => document.querySelector('#ls-kv-chart .js-plotly-plot')?.data?.find((trace) => trace.name.includes(name))?.y", arg=name
+        "name => document.querySelector('#ls-kv-chart .js-plotly-plot')?.data?.find((trace) => trace.name.includes(name))?.y",
+        arg=name,
     ).json_value()
 
 
@@ -61,7 +64,9 @@ def screenshot(page: Any, name: str) -> None:
     page.screenshot(path=OUTPUT / f"{name}.png")
 
 
-def test_text_is_linked_to_the_picture_searched_copied_and_downloaded(open_page: OpenPage, documents: Path, tmp_path: Path):
+def test_text_is_linked_to_the_picture_searched_copied_and_downloaded(
+    open_page: OpenPage, documents: Path, tmp_path: Path
+):
     page = open_page(permissions=["clipboard-read", "clipboard-write"])
     screenshot(page, "start")
     read(page, documents / "alpha.pdf")
@@ -93,10 +98,16 @@ def test_text_is_linked_to_the_picture_searched_copied_and_downloaded(open_page:
 
     page.click("#ls-copy")
     page.wait_for_function("async () => (await navigator.clipboard.readText()).includes('Alpha page 3')")
-    page.evaluate("() => { Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true }) }")
-    page.evaluate("() => { document.execCommand = (name) => { window.copied = name + document.activeElement.value } }")
+    page.evaluate(
+        "() => { Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true }) }"
+    )
+    page.evaluate(
+        "() => { document.execCommand = (name) => { window.copied = name + document.activeElement.value } }"
+    )
     page.click("#ls-copy")  # as over plain HTTP
-    page.wait_for_function("() => window.copied?.startsWith('copy') && window.copied.includes('Alpha page 3')")
+    page.wait_for_function(
+        "() => window.copied?.startsWith('copy') && window.copied.includes('Alpha page 3')"
+    )
 
     assert "old mill" in download(page, "markdown", tmp_path / "alpha.md").read_text()
     pages = json.loads(download(page, "json", tmp_path / "alpha.json").read_text())["pages"]
@@ -127,7 +138,10 @@ def test_full_attention_rises_beside_a_flat_line(open_page: OpenPage, documents:
     page.wait_for_selector("#ls-card table", timeout=240_000)
     page.wait_for_function("() => document.querySelector('#ls-kv-chart .js-plotly-plot').data.length === 6")
     page.wait_for_timeout(600)
-    sparse, full = ([value for value in live_curve(page, f"{name} · live") if value] for name in ("SR-SWA", "Full attention"))
+    sparse, full = (
+        [value for value in live_curve(page, f"{name} · live") if value]
+        for name in ("SR-SWA", "Full attention")
+    )
     assert len(sparse) > at_start
     assert full[-1] > 3 * full[0]
     assert max(sparse) < full[-1] / 1.5
@@ -139,14 +153,18 @@ def test_full_attention_rises_beside_a_flat_line(open_page: OpenPage, documents:
     page.wait_for_selector('[data-lane="1"] .ls-body pre')
 
 
-def test_text_arrives_page_by_page_and_cancel_keeps_what_is_done_and_a_visit_can_be_reopened(open_page: OpenPage, documents: Path):
+def test_text_arrives_page_by_page_and_cancel_keeps_what_is_done_and_a_visit_can_be_reopened(
+    open_page: OpenPage, documents: Path
+):
     page = open_page()
     read(page, documents / "long.pdf")
-    # text can be read while other pages are not done; the view follows the newest, so it need not be the first page's
+    # text can be read while other pages are not done; the view follows the newest, so it need not be the
+    # first page's
     num_done = page.wait_for_function(
         """() => {
-            const isShown = [...document.querySelectorAll('.ls-page .ls-body')].some((body) => body.innerText.includes('Line 3'));
-            return isShown && 1 + document.querySelectorAll('.ls-page[data-verdict="ok"]').length;
+            const isShown = [...document.querySelectorAll('.ls-page .ls-body')].some((body) =>
+            body.innerText.includes('Line 3')); return isShown && 1 +
+            document.querySelectorAll('.ls-page[data-verdict="ok"]').length;
         }"""
     ).json_value()
     assert num_done <= NUM_LONG_PAGES // 2
@@ -158,7 +176,9 @@ def test_text_arrives_page_by_page_and_cancel_keeps_what_is_done_and_a_visit_can
     assert page.locator(".ls-page").count() == NUM_LONG_PAGES
     assert page.locator('.ls-page[data-verdict="cancelled"]').count() > 10
     page.click(".ls-thumb[data-page='0']")
-    page.wait_for_function("() => document.querySelector('.ls-page[data-page=\"0\"] .ls-body')?.innerText.includes('Line 3')")
+    page.wait_for_function(
+        "() => document.querySelector('.ls-page[data-page=\"0\"] .ls-body')?.innerText.includes('Line 3')"
+    )
 
     page.click("#ls-new")
     upload(page, documents / "bravo.pdf")
@@ -167,13 +187,17 @@ def test_text_arrives_page_by_page_and_cancel_keeps_what_is_done_and_a_visit_can
     wait_over(page)
     page.click("#ls-jobs li:has-text('long.pdf') button:has-text('Open')")
     page.wait_for_function("() => document.querySelector('#ls-name').textContent === 'long.pdf'")
-    page.wait_for_function("() => document.querySelector('.ls-page[data-page=\"0\"] .ls-body')?.innerText.includes('Line 3')")
+    page.wait_for_function(
+        "() => document.querySelector('.ls-page[data-page=\"0\"] .ls-body')?.innerText.includes('Line 3')"
+    )
 
 
 def test_locked_broken_and_hostile_files(open_page: OpenPage, documents: Path):
     page = open_page()
     page.click("#ls-read")
-    page.wait_for_function("() => document.querySelector('#ls-message').textContent.includes('Choose a document')")
+    page.wait_for_function(
+        "() => document.querySelector('#ls-message').textContent.includes('Choose a document')"
+    )
 
     read(page, documents / "locked.pdf")
     page.wait_for_selector("body[data-ls=password]", state="attached")
@@ -205,7 +229,9 @@ def test_two_people_at_once_get_their_own_texts(open_page: OpenPage, documents: 
     read(second, documents / "bravo.pdf")
     for page in (first, second):
         wait_over(page)
-        page.wait_for_function("() => [...document.querySelectorAll('.ls-body')].every((body) => body.innerText.length > 20)")
+        page.wait_for_function(
+            "() => [...document.querySelectorAll('.ls-body')].every((body) => body.innerText.length > 20)"
+        )
     assert "Alpha" in text_of(first)
     assert "Bravo" not in text_of(first)
     assert "Bravo" in text_of(second)

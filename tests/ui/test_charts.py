@@ -17,12 +17,17 @@ def series_of(num_samples: int, *, is_full: bool = False) -> Series:
 
 
 def curves(num_samples: int) -> list[Curve]:
-    return [Curve("SR-SWA", "#0a0", series_of(num_samples)), Curve("Full", "#a00", series_of(num_samples, is_full=True))]
+    return [
+        Curve("SR-SWA", "#0a0", series_of(num_samples)),
+        Curve("Full", "#a00", series_of(num_samples, is_full=True)),
+    ]
 
 
 def test_a_long_job_has_no_more_points_than_a_short_one():
     figure = kv_figure(curves(5000), WORDS, over_pages=False)
-    assert all(len(trace["x"]) <= MAX_POINTS and len(trace["x"]) == len(trace["y"]) for trace in figure["data"])
+    assert all(
+        len(trace["x"]) <= MAX_POINTS and len(trace["x"]) == len(trace["y"]) for trace in figure["data"]
+    )
     assert len(figure.to_json()) < 150_000
 
 

@@ -20,7 +20,12 @@ points = st.builds(
 )
 
 
-@given(st.lists(st.lists(st.tuples(st.text(max_size=8), st.lists(st.integers(0, 99), max_size=3)), max_size=6), max_size=5))
+@given(
+    st.lists(
+        st.lists(st.tuples(st.text(max_size=8), st.lists(st.integers(0, 99), max_size=3)), max_size=6),
+        max_size=5,
+    )
+)
 @settings(max_examples=60, deadline=None)
 def test_text_of_the_current_page_is_its_deltas_joined(pages: list[list[tuple[str, list[int]]]]):
     view = JobView()
@@ -41,7 +46,9 @@ def test_every_verdict_is_kept_with_its_reason(verdicts: list[Verdict]):
     view = JobView()
     for page_index, verdict in enumerate(verdicts):
         view.fold(PageFinished(PageResult(page_index, verdict, reason=f"because {page_index}")))
-    assert [(page.verdict, page.reason) for page in view.finished] == [(v, f"because {i}") for i, v in enumerate(verdicts)]
+    assert [(page.verdict, page.reason) for page in view.finished] == [
+        (v, f"because {i}") for i, v in enumerate(verdicts)
+    ]
     assert sum(view.verdict_counts().values()) == len(verdicts)
 
 

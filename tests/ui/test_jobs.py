@@ -23,7 +23,11 @@ from tests.ui.scripted import PAGE_BYTES, POOL_BYTES, page_events, scripted_pars
 def lane_of(num_pages: int, delay_s: float = 0.0, mode: str = "sparse", parse=None) -> Lane:
     config = AppConfig(reader=ReaderConfig(mode=mode))
     parse = parse or scripted_parse(num_pages, delay_s)
-    return Lane(lambda should_stop: parse(Path("x.pdf"), config, should_stop=should_stop), config, keeps_pictures=mode == "sparse")
+    return Lane(
+        lambda should_stop: parse(Path("x.pdf"), config, should_stop=should_stop),
+        config,
+        keeps_pictures=mode == "sparse",
+    )
 
 
 def job_of(*lanes: Lane, comparison: Comparison | None = None, name: str = "scan.pdf") -> Job:
@@ -253,7 +257,9 @@ def test_exports_are_written_once_and_hold_the_text(visit: Visit):
     assert words_of_page(1)[5] in written["markdown"].read_text()
     assert json.loads(written["json"].read_text())
     with zipfile.ZipFile(written["zip"]) as archive:
-        assert [name for name in archive.namelist() if name.startswith("figures/")] == ["figures/page-0002-1.jpg"]
+        assert [name for name in archive.namelist() if name.startswith("figures/")] == [
+            "figures/page-0002-1.jpg"
+        ]
         assert archive.read("figures/page-0002-1.jpg")[:2] == b"\xff\xd8", "a JPEG"
     report = written["report"].read_text()
     assert "<polyline" in report
@@ -263,7 +269,13 @@ def test_exports_are_written_once_and_hold_the_text(visit: Visit):
 
 @pytest.mark.parametrize(
     ("name", "stem"),
-    [("../../etc/passwd", "passwd"), ("..\\..\\x.pdf", "x"), ("résumé 📄.pdf", "résumé"), ("...", "document"), ("a\x00b.pdf", "a_b")],
+    [
+        ("../../etc/passwd", "passwd"),
+        ("..\\..\\x.pdf", "x"),
+        ("résumé 📄.pdf", "résumé"),
+        ("...", "document"),
+        ("a\x00b.pdf", "a_b"),
+    ],
 )
 def test_names_of_exports_are_names_only(name: str, stem: str):
     assert safe_stem(name).rstrip("_ ") == stem

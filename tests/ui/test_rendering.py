@@ -1,4 +1,6 @@
-"""Text of a document is shown as text: whatever it holds, no tag, handler, address or picture of its own comes through."""
+"""Text of a document is shown as text: whatever it holds, no tag, handler, address or picture of its own
+comes through.
+"""
 
 from html.parser import HTMLParser
 
@@ -28,7 +30,26 @@ HOSTILE = [
     "\\[\n\\text{</math><script>alert(1)</script>}\n\\]",
 ]
 TAGS = {
-    *("p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "span", "pre", "code", "em", "strong", "br", "hr", "blockquote"),
+    *(
+        "p",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "ul",
+        "ol",
+        "li",
+        "span",
+        "pre",
+        "code",
+        "em",
+        "strong",
+        "br",
+        "hr",
+        "blockquote",
+    ),
     *("math", "mrow", "mi", "mn", "mo", "mtext", "mfrac", "msup", "mstyle"),
     *("table", "thead", "tbody", "tr", "th", "td", "div"),
 }
@@ -59,7 +80,10 @@ def assert_inert(html: str) -> None:
     assert page.tags <= TAGS
     assert {name for name, _ in page.attributes} <= ATTRIBUTES
     styles = [value for name, value in page.attributes if name == "style"]
-    assert all(value in {f"--depth:{depth}" for depth in range(1, 7)} or value.startswith("text-align:") for value in styles)
+    assert all(
+        value in {f"--depth:{depth}" for depth in range(1, 7)} or value.startswith("text-align:")
+        for value in styles
+    )
 
 
 def paragraph(text: str) -> PageResult:
@@ -85,7 +109,10 @@ def test_any_text_is_inert(text: str):
 
 
 def test_formulas_are_drawn_and_money_is_not_one():
-    inline, block = Reader(markdown_html(r"Half \(\frac{1}{2}\) of it.")), Reader(markdown_html("\\[\nE = mc^2\n\\]"))
+    inline, block = (
+        Reader(markdown_html(r"Half \(\frac{1}{2}\) of it.")),
+        Reader(markdown_html("\\[\nE = mc^2\n\\]")),
+    )
     assert {"math", "mfrac"} <= inline.tags
     assert inline.text.split() == ["Half", "12", "of", "it."]
     assert {"math", "msup"} <= block.tags

@@ -61,7 +61,9 @@ def test_both_languages_have_every_word_with_the_same_places():
 
 def test_every_word_the_page_asks_for_exists():
     markup = "".join(path.read_text() for path in STATIC.glob("*.html"))
-    asked = set(re.findall(r'data-t(?:-label|-placeholder)?="(\w+)"', markup)) | set(re.findall(r'say\("(\w+)"', script()))
+    asked = set(re.findall(r'data-t(?:-label|-placeholder)?="(\w+)"', markup)) | set(
+        re.findall(r'say\("(\w+)"', script())
+    )
     assert asked <= set(TEXTS), sorted(asked - set(TEXTS))
 
 

@@ -1,14 +1,23 @@
-"""The accurate recogniser: text by PP-OCRv6 small, features by the tiny network, so that a decoder trained on tiny reads both alike.
+"""The accurate recogniser: text by PP-OCRv6 small, features by the tiny network, so that a decoder trained on
+tiny reads both alike.
 
-The small weights lie in the installed rapidocr package. Small and tiny share one grid of frames, so a character that small reads takes the
-features of the nearest frame in which tiny reads one.
+The small weights lie in the installed rapidocr package. Small and tiny share one grid of frames, so a
+character that small reads takes the features of the nearest frame in which tiny reads one.
 """
 
 from pathlib import Path
 
 import numpy as np
 
-from ocr_app.models.embedded.recogniser import Frames, LineRecogniser, ReadLine, character_frames, network_input, num_frames, read_lines
+from ocr_app.models.embedded.recogniser import (
+    Frames,
+    LineRecogniser,
+    ReadLine,
+    character_frames,
+    network_input,
+    num_frames,
+    read_lines,
+)
 from ocr_app.models.embedded.weights import open_network
 
 
@@ -31,11 +40,15 @@ class AccurateRecogniser:
         probabilities = self._network.run(None, {"x": network_input(crops)})[0]  # (B, T, classes)
         features = self._tiny.batch_features(crops)  # (B, T, D)
         lines = zip(probabilities, features, self._tiny.classify_batch(features, crops), crops, strict=True)
-        return [_align(scores[: num_frames(crop)], vectors, tiny.places) for scores, vectors, tiny, crop in lines]
+        return [
+            _align(scores[: num_frames(crop)], vectors, tiny.places) for scores, vectors, tiny, crop in lines
+        ]
 
 
 def _align(scores: np.ndarray, vectors: np.ndarray, tiny_places: np.ndarray) -> Frames:
-    """Characters of the small network with the features of the nearest frame in which the tiny one reads a character."""
+    """Characters of the small network with the features of the nearest frame in which the tiny one reads a
+    character.
+    """
     classes = scores.argmax(axis=1)
     places = character_frames(classes)
     if len(tiny_places):

@@ -1,7 +1,8 @@
-"""Bullets and item numbers that the detector leaves out: a lone mark in the white space before a line, which is widened to take it in.
+"""Bullets and item numbers that the detector leaves out: a lone mark in the white space before a line, which
+is widened to take it in.
 
-The detector was trained on words and passes over single dots, dashes and the like of "(i)"; without them a list is a row of paragraphs.
-What the mark is, the recogniser says, as of any other character.
+The detector was trained on words and passes over single dots, dashes and the like of "(i)"; without them a
+list is a row of paragraphs. What the mark is, the recogniser says, as of any other character.
 """
 
 import numpy as np
@@ -32,7 +33,9 @@ MIN_PIXELS = 3
 
 
 def take_in_bullets(pixels: np.ndarray, quads: np.ndarray) -> np.ndarray:
-    """Corners (L, 4, 2) of lines, clockwise from the top left, in pixels (H, W, 3); lines with a mark before them now begin with it."""
+    """Corners (L, 4, 2) of lines, clockwise from the top left, in pixels (H, W, 3); lines with a mark before
+    them now begin with it.
+    """
     if not len(quads):
         return quads
     widened = quads.copy()
@@ -41,23 +44,33 @@ def take_in_bullets(pixels: np.ndarray, quads: np.ndarray) -> np.ndarray:
     for index in range(len(quads)):
         x0, y0, y1 = left[index], top[index], bottom[index]
         height = y1 - y0
-        is_beside = (left < x0) & (right <= x0 + BOX_OVERLAP * height) & (np.minimum(bottom, y1) - np.maximum(top, y0) > 0.3 * height)
+        is_beside = (
+            (left < x0)
+            & (right <= x0 + BOX_OVERLAP * height)
+            & (np.minimum(bottom, y1) - np.maximum(top, y0) > 0.3 * height)
+        )
         start = max(0.0, x0 - REACH * height, right[is_beside].max() if is_beside.any() else 0.0)
         rows = pixels[int(y0) : int(y1) + 1]
-        text_from, contrast = _first_ink(rows[:, int(x0) : int(min(right[index], x0 + TEXT_SEEN * height))].mean(2))
+        text_from, contrast = _first_ink(
+            rows[:, int(x0) : int(min(right[index], x0 + TEXT_SEEN * height))].mean(2)
+        )
         text_from += int(x0) - int(start)
         mark = _lone_mark(rows[:, int(start) : int(x0 + OVERLAP * height)], height, text_from, contrast)
         if mark is None:
             continue
         at = int(start) + mark + 1
-        is_found = (left <= at) & (right > at) & (top < y1) & (bottom > y0)  # a line of its own, a little higher or lower
+        is_found = (
+            (left <= at) & (right > at) & (top < y1) & (bottom > y0)
+        )  # a line of its own, a little higher or lower
         if not is_found.any():
             widened[index, [0, 3], 0] = max(0.0, int(start) + mark - MARGIN * height)
     return widened
 
 
 def _first_ink(text: np.ndarray) -> tuple[int, float]:
-    """The first column with ink in a grey line (H, W), and how far the darkest ink lies from the paper; (0, 0) for an empty one."""
+    """The first column with ink in a grey line (H, W), and how far the darkest ink lies from the paper; (0,
+    0) for an empty one.
+    """
     if not text.size:
         return 0, 0.0
     paper = float(np.median(text))
@@ -66,7 +79,9 @@ def _first_ink(text: np.ndarray) -> tuple[int, float]:
 
 
 def _lone_mark(margin: np.ndarray, height: float, text_from: int, text_contrast: float) -> int | None:
-    """Left edge of the only ink in the white space before a line, where that is small, in the middle, and apart from the text."""
+    """Left edge of the only ink in the white space before a line, where that is small, in the middle, and
+    apart from the text.
+    """
     import cv2
 
     rows, columns = margin.shape[:2]
@@ -79,15 +94,21 @@ def _lone_mark(margin: np.ndarray, height: float, text_from: int, text_contrast:
         return None
     stats = cv2.connectedComponentsWithStats((grey < paper - INK_SHARE * contrast).astype(np.uint8))[2][1:]
     blots = [blot for blot in stats.tolist() if blot[4] >= MIN_PIXELS]  # left, top, width, height, pixels
-    # ink that enters from above, below or the right belongs to the lines there; from the left comes a rule or a word
-    inner = [blot for blot in blots if blot[1] > 0 and blot[1] + blot[3] < rows and blot[0] + blot[2] < columns]
+    # ink that enters from above, below or the right belongs to the lines there; from the left comes a rule or
+    # a word
+    inner = [
+        blot for blot in blots if blot[1] > 0 and blot[1] + blot[3] < rows and blot[0] + blot[2] < columns
+    ]
     if any(blot[0] == 0 for blot in blots) or len(blots) > len(inner) + MAX_STRAY_BLOTS:
         return None
     is_dark = contrast >= MIN_CONTRAST_SHARE * text_contrast
     if len(inner) != 1:
         return _number(inner, height, text_from) if is_dark else None
     left, top, width, tall, num_pixels = inner[0]
-    is_small = MARK_HEIGHTS[0] * height <= tall <= MARK_HEIGHTS[1] * height and MARK_WIDTHS[0] * height <= width <= MARK_WIDTHS[1] * height
+    is_small = (
+        MARK_HEIGHTS[0] * height <= tall <= MARK_HEIGHTS[1] * height
+        and MARK_WIDTHS[0] * height <= width <= MARK_WIDTHS[1] * height
+    )
     is_central = CENTRE_ROWS[0] * height <= top + tall / 2 <= CENTRE_ROWS[1] * height
     is_outline = min(tall, width) >= OUTLINE_SIZE * height and num_pixels < OUTLINE_FILL * tall * width
     is_apart = text_from - (left + width) >= MIN_GAP * height
@@ -95,12 +116,22 @@ def _lone_mark(margin: np.ndarray, height: float, text_from: int, text_contrast:
 
 
 def _number(blots: list[list[int]], height: float, text_from: int) -> int | None:
-    """Left edge of an item's number of a few characters: close to each other, as high as text, and apart from it."""
+    """Left edge of an item's number of a few characters: close to each other, as high as text, and apart from
+    it.
+    """
     if not 1 < len(blots) <= MAX_NUMBER_BLOTS:
         return None
     ordered = sorted(blots)
-    lefts, rights = [blot[0] for blot in ordered], np.maximum.accumulate([blot[0] + blot[2] for blot in ordered]).tolist()
+    lefts, rights = (
+        [blot[0] for blot in ordered],
+        np.maximum.accumulate([blot[0] + blot[2] for blot in ordered]).tolist(),
+    )
     tall = max(blot[1] + blot[3] for blot in blots) - min(blot[1] for blot in blots)
-    is_text = NUMBER_HEIGHTS[0] * height <= tall <= NUMBER_HEIGHTS[1] * height and rights[-1] - lefts[0] <= MAX_NUMBER_WIDTH * height
-    is_close = all(left - right <= MAX_LETTER_GAP * height for right, left in zip(rights, lefts[1:], strict=False))
+    is_text = (
+        NUMBER_HEIGHTS[0] * height <= tall <= NUMBER_HEIGHTS[1] * height
+        and rights[-1] - lefts[0] <= MAX_NUMBER_WIDTH * height
+    )
+    is_close = all(
+        left - right <= MAX_LETTER_GAP * height for right, left in zip(rights, lefts[1:], strict=False)
+    )
     return lefts[0] if is_text and is_close and text_from - rights[-1] >= MIN_GAP * height else None

@@ -20,8 +20,12 @@ def cut_line(pixels: np.ndarray, quad: np.ndarray) -> np.ndarray:
     else:
         corners = np.float32([[0, 0], [width, 0], [width, height], [0, height]])
         transform = cv2.getPerspectiveTransform(quad.astype(np.float32), corners)
-        crop = cv2.warpPerspective(pixels, transform, (width, height), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
-    scaled_width = ceil(width * LINE_HEIGHT_PX / height)  # rounded up as when the network learned; a pixel less changes punctuation
+        crop = cv2.warpPerspective(
+            pixels, transform, (width, height), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
+        )
+    scaled_width = ceil(
+        width * LINE_HEIGHT_PX / height
+    )  # rounded up as when the network learned; a pixel less changes punctuation
     method = cv2.INTER_AREA if height > LINE_HEIGHT_PX * 1.5 else cv2.INTER_LINEAR
     return cv2.resize(crop, (scaled_width, LINE_HEIGHT_PX), interpolation=method)
 
@@ -43,8 +47,20 @@ def quad_part(quad: np.ndarray, start: float, end: float) -> np.ndarray:
     """The part of a quad between two shares of its width, along its own edges."""
     top_left, top_right, bottom_right, bottom_left = reading_quad(quad)
     top, bottom = top_right - top_left, bottom_right - bottom_left
-    return np.stack([top_left + top * start, top_left + top * end, bottom_left + bottom * end, bottom_left + bottom * start])
+    return np.stack(
+        [
+            top_left + top * start,
+            top_left + top * end,
+            bottom_left + bottom * end,
+            bottom_left + bottom * start,
+        ]
+    )
 
 
 def _is_upright(quad: np.ndarray) -> bool:
-    return quad[0, 1] == quad[1, 1] and quad[2, 1] == quad[3, 1] and quad[0, 0] == quad[3, 0] and quad[1, 0] == quad[2, 0]
+    return (
+        quad[0, 1] == quad[1, 1]
+        and quad[2, 1] == quad[3, 1]
+        and quad[0, 0] == quad[3, 0]
+        and quad[1, 0] == quad[2, 0]
+    )

@@ -1,4 +1,5 @@
-"""Guesses the next tokens so that one decode step can verify many: line after line in the order and structure that white space suggests.
+"""Guesses the next tokens so that one decode step can verify many: line after line in the order and structure
+that white space suggests.
 
 A wrong guess costs a little time and nothing else: the reader's own choice always wins.
 """
@@ -22,7 +23,9 @@ class LineDrafts:
         self._length = MAX_DRAFT_TOKENS
 
     def propose(self, token: int, state: PageState) -> list[int]:
-        """What may follow `token`, which the state has not taken yet. Shorter where the last drafts went wrong early."""
+        """What may follow `token`, which the state has not taken yet. Shorter where the last drafts went
+        wrong early.
+        """
         run, in_table = token - NUM_STRUCTURE_TOKENS, state.grammar.in_table
         line = self._line_of[run] if run >= 0 else None
         draft: list[int] = []
@@ -31,9 +34,13 @@ class LineDrafts:
             in_table = in_table or token == Structure.TABLE
         else:
             draft += self._pointers(line, run + 1, in_table=in_table)
-        for following in [self._line_of[start] for start in state.nearest_starts(MAX_DRAFT_TOKENS) if start != run]:
+        for following in [
+            self._line_of[start] for start in state.nearest_starts(MAX_DRAFT_TOKENS) if start != run
+        ]:
             if line is not None:
-                between = self._between(self._hints.lines[line], self._hints.lines[following], in_table=in_table)
+                between = self._between(
+                    self._hints.lines[line], self._hints.lines[following], in_table=in_table
+                )
                 in_table = Structure.TABLE in between or (in_table and not _opens_region(between))
                 draft += between
             draft += self._pointers(following, self._lines[following].first_run, in_table=in_table)
@@ -45,7 +52,11 @@ class LineDrafts:
     def learn(self, num_proposed: int, num_accepted: int) -> None:
         """How far the reader followed the last draft."""
         is_followed = num_accepted == num_proposed
-        self._length = MAX_DRAFT_TOKENS if is_followed else min(MAX_DRAFT_TOKENS, max(MIN_DRAFT_TOKENS, 2 * num_accepted))
+        self._length = (
+            MAX_DRAFT_TOKENS
+            if is_followed
+            else min(MAX_DRAFT_TOKENS, max(MIN_DRAFT_TOKENS, 2 * num_accepted))
+        )
 
     def _pointers(self, line: int, first: int, *, in_table: bool) -> list[int]:
         """The rest of a line from run `first` on, cut where it reaches over columns of a table."""

@@ -1,5 +1,5 @@
-"""The visual encoder: a page image in, lines and visual tokens out. It detects, cuts and reads lines and knows no reading order
-beyond rows from top to bottom.
+"""The visual encoder: a page image in, lines and visual tokens out. It detects, cuts and reads lines and
+knows no reading order beyond rows from top to bottom.
 """
 
 import time
@@ -16,13 +16,24 @@ from ocr_app.models.embedded.figures import find_figures
 from ocr_app.models.embedded.recogniser import LineRecogniser, ReadLine
 from ocr_app.models.embedded.reuse import read_reusing, shared_store
 from ocr_app.models.embedded.rows import row_order
-from ocr_app.models.embedded.upright import is_sideways, is_skewed, sample_lines, skew_degrees, straighten_page, turn_page
+from ocr_app.models.embedded.upright import (
+    is_sideways,
+    is_skewed,
+    sample_lines,
+    skew_degrees,
+    straighten_page,
+    turn_page,
+)
 from ocr_app.models.embedded.weights import asset, small_asset
 from ocr_app.types import Box, EncodedPage, Line, PageImage, Run
 
 FEATURE_SIZE = 240
-MIN_CONFIDENCE = 0.5  # lines read worse than this are specks and stamps: on 22 sample pages 3 lines, none of them text
-DOUBTFUL = 0.8  # upright pages of the samples read at 0.93 and above, the same pages upside down at 0.69 and below
+MIN_CONFIDENCE = (
+    0.5  # lines read worse than this are specks and stamps: on 22 sample pages 3 lines, none of them text
+)
+DOUBTFUL = (
+    0.8  # upright pages of the samples read at 0.93 and above, the same pages upside down at 0.69 and below
+)
 
 
 class VisualEncoder:
@@ -35,7 +46,9 @@ class VisualEncoder:
         self._store = shared_store(config.quality, config.reuse_entries) if config.reuse else None
 
     def encode(self, image: PageImage) -> EncodedPage:
-        """Put a page upright, find its lines and read them. Boxes lie in the upright image, `EncodedPage.image`."""
+        """Put a page upright, find its lines and read them. Boxes lie in the upright image,
+        `EncodedPage.image`.
+        """
         started = time.perf_counter()
         image, quads = self._detect_upright(image)
         quads = take_in_bullets(image.pixels, quads)
@@ -47,10 +60,14 @@ class VisualEncoder:
         lines, runs, features = _lay_out(quads, read, (image.width_px, image.height_px))
         num_lookups = len(quads) if self._store is not None else 0
         figures = find_figures(image, [line.box for line in lines])
-        return EncodedPage(image, lines, runs, features, time.perf_counter() - started, num_hits, num_lookups, figures)
+        return EncodedPage(
+            image, lines, runs, features, time.perf_counter() - started, num_hits, num_lookups, figures
+        )
 
     def _detect_upright(self, image: PageImage) -> tuple[PageImage, np.ndarray]:
-        """The page with its lines level, and their corners. A page that lies right is looked at once and costs nothing more."""
+        """The page with its lines level, and their corners. A page that lies right is looked at once and
+        costs nothing more.
+        """
         quads = self._detector.detect(image.pixels, image.dpi)
         if not self._straighten:
             return image, quads
@@ -98,8 +115,12 @@ def _confidence(read: list[ReadLine]) -> float:
     return sum(probabilities) / len(probabilities) if probabilities else 1.0
 
 
-def _lay_out(quads: np.ndarray, read: list[ReadLine], size: tuple[int, int]) -> tuple[tuple[Line, ...], tuple[Run, ...], np.ndarray]:
-    """Lines in row order with their runs, boxes in page pixels; lines that say nothing and marks that are no text are left out."""
+def _lay_out(
+    quads: np.ndarray, read: list[ReadLine], size: tuple[int, int]
+) -> tuple[tuple[Line, ...], tuple[Run, ...], np.ndarray]:
+    """Lines in row order with their runs, boxes in page pixels; lines that say nothing and marks that are no
+    text are left out.
+    """
     kept = [index for index, line in enumerate(read) if line.spans and _confidence([line]) >= MIN_CONFIDENCE]
     boxes = [_bounds(quads[index], size) for index in kept]
     lines: list[Line] = []
@@ -121,7 +142,9 @@ def _line_runs(line: ReadLine, quad: np.ndarray, size: tuple[int, int], line_ind
         box = _bounds(quad_part(quad, left / line.width_px, right / line.width_px), size)
         is_last = place == len(line.spans) - 1
         has_space_after = span.has_space_after and not is_last
-        runs.append(Run(line.text_of(span), box, line.confidence_of(span), has_space_after, line_index, place))
+        runs.append(
+            Run(line.text_of(span), box, line.confidence_of(span), has_space_after, line_index, place)
+        )
     return runs
 
 

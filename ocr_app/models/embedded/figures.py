@@ -1,6 +1,8 @@
-"""Where a page has pictures: ink that belongs to no line of text and is more than rules. Plain image processing, no model.
+"""Where a page has pictures: ink that belongs to no line of text and is more than rules. Plain image
+processing, no model.
 
-Pictures are cut out for the person to keep; they are not read. Frames and the rules of tables are no pictures, nor is a tint behind text.
+Pictures are cut out for the person to keep; they are not read. Frames and the rules of tables are no
+pictures, nor is a tint behind text.
 """
 
 from collections.abc import Sequence
@@ -29,14 +31,20 @@ def find_figures(image: PageImage, lines: Sequence[Box]) -> tuple[Box, ...]:
     dpi = image.dpi * scale
     if min(image.width_px, image.height_px) < MIN_SIDE_IN * image.dpi:
         return ()
-    pixels = cv2.resize(image.pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else image.pixels
+    pixels = (
+        cv2.resize(image.pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+        if scale < 1
+        else image.pixels
+    )
     lines = [tuple(side * scale for side in line) for line in lines]
     ink = _ink_beside_text(pixels, lines)
     found = [box for box in _clusters(ink, round(MERGE_IN * dpi)) if _is_picture(ink, box, lines, dpi)]
     outer = [box for box in found if not any(_contains(other, box) for other in found if other != box)]
     largest = sorted(outer, key=_area, reverse=True)[:MAX_FIGURES]
     size = (image.width_px, image.height_px, image.width_px, image.height_px)
-    boxes = [tuple(min(side / scale, limit) for side, limit in zip(box, size, strict=True)) for box in largest]
+    boxes = [
+        tuple(min(side / scale, limit) for side, limit in zip(box, size, strict=True)) for box in largest
+    ]
     return tuple(sorted(boxes, key=lambda box: (box[1], box[0])))
 
 
@@ -46,7 +54,9 @@ def _ink_beside_text(pixels: np.ndarray, lines: Sequence[Box]) -> np.ndarray:
     ink = (np.abs(pixels.astype(np.int16) - paper.astype(np.int16)).max(2) > MIN_INK).astype(np.uint8)
     for x0, y0, x1, y1 in lines:
         margin = 0.2 * (y1 - y0)
-        ink[max(0, int(y0 - margin)) : int(y1 + margin) + 1, max(0, int(x0 - margin)) : int(x1 + margin) + 1] = 0
+        ink[
+            max(0, int(y0 - margin)) : int(y1 + margin) + 1, max(0, int(x0 - margin)) : int(x1 + margin) + 1
+        ] = 0
     return ink
 
 
@@ -60,7 +70,9 @@ def _clusters(ink: np.ndarray, reach: int) -> list[tuple[int, int, int, int]]:
     """Boxes around ink that lies together."""
     import cv2
 
-    joined = cv2.morphologyEx(np.pad(ink, reach), cv2.MORPH_CLOSE, np.ones((reach, reach), np.uint8))[reach:-reach, reach:-reach]
+    joined = cv2.morphologyEx(np.pad(ink, reach), cv2.MORPH_CLOSE, np.ones((reach, reach), np.uint8))[
+        reach:-reach, reach:-reach
+    ]
     stats = cv2.connectedComponentsWithStats(np.ascontiguousarray(joined))[2][1:]
     return [(int(x), int(y), int(x + width), int(y + height)) for x, y, width, height, _ in stats]
 

@@ -1,8 +1,10 @@
-"""The reader's output language: structure tokens, pointers, and the automaton that keeps every output well-formed.
+"""The reader's output language: structure tokens, pointers, and the automaton that keeps every output
+well-formed.
 
-A token below `NUM_STRUCTURE_TOKENS` is a Structure; above it, a pointer that copies one visual token of the page. The automaton knows token
-ids and counts only. It ends: every pointer is used once, every region holds a pointer, every table row holds one too and has a bounded
-number of cells, so a page of V visual tokens takes at most `max_page_tokens(V)` steps, whatever the logits.
+A token below `NUM_STRUCTURE_TOKENS` is a Structure; above it, a pointer that copies one visual token of the
+page. The automaton knows token ids and counts only. It ends: every pointer is used once, every region holds a
+pointer, every table row holds one too and has a bounded number of cells, so a page of V visual tokens takes
+at most `max_page_tokens(V)` steps, whatever the logits.
 """
 
 from dataclasses import dataclass
@@ -43,7 +45,15 @@ MAX_EMPTY_CELLS = 8  # one after another
 HEADINGS = (Structure.HEADING_1, Structure.HEADING_2, Structure.HEADING_3, Structure.HEADING_4)
 LIST_ITEMS = (Structure.LIST_ITEM_1, Structure.LIST_ITEM_2, Structure.LIST_ITEM_3)
 CONTINUABLE = (Structure.PARAGRAPH, *LIST_ITEMS, Structure.TABLE, Structure.CODE)
-BODY = (Structure.PARAGRAPH, *HEADINGS, *LIST_ITEMS, Structure.TABLE, Structure.CODE, Structure.CAPTION, Structure.FOOTNOTE)
+BODY = (
+    Structure.PARAGRAPH,
+    *HEADINGS,
+    *LIST_ITEMS,
+    Structure.TABLE,
+    Structure.CODE,
+    Structure.CAPTION,
+    Structure.FOOTNOTE,
+)
 REGIONS = (*BODY, Structure.FURNITURE)
 
 
@@ -168,5 +178,7 @@ class Grammar:
 
 
 def max_page_tokens(num_runs: int) -> int:
-    """A bound on the tokens of a page: each run costs at most one pointer, and a row of cells with its opening; a page opens and ends."""
+    """A bound on the tokens of a page: each run costs at most one pointer, and a row of cells with its
+    opening; a page opens and ends.
+    """
     return num_runs * (MAX_TABLE_COLUMNS + 4) + MAX_TABLE_COLUMNS + 3

@@ -1,7 +1,8 @@
-"""Grids: stretches of rows whose cells stand below each other, as in a table. Pure geometry; of text it knows only which lines are words.
+"""Grids: stretches of rows whose cells stand below each other, as in a table. Pure geometry; of text it knows
+only which lines are words.
 
-A row of the table may take several rows on paper, where the text of a cell wraps; they are put together here, so that a table is read cell
-by cell and not across.
+A row of the table may take several rows on paper, where the text of a cell wraps; they are put together here,
+so that a table is read cell by cell and not across.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,12 @@ START_SLACK = 3  # steps before its ink in which a line of a column may begin: t
 SAME_PITCH = 0.15  # of the usual distance between rows: how far a row of one cell behind the table may be off
 TIGHT = 0.85  # of the usual distance between rows, and less: rows that belong together
 FAR_APART = 1.25  # ratio of wide to narrow distances from which on they are told apart
-REACHES = (0.5, 0.7)  # of its column's width that a line takes at least whose text goes on below: between narrow rows, and anywhere
+REACHES = (
+    0.5,
+    0.7,
+    # of its column's width that a line takes at least whose text goes on below: between narrow rows, and
+    # anywhere
+)
 TEXT_SHARE = 0.5  # of the lines of a column of text hold letters
 MIN_TEXT_WIDTH = 2.5  # line heights: a column narrower than this holds nothing that wraps
 MAX_WRAP_GAP = 0.6  # line heights of white between the lines of a cell
@@ -61,8 +67,13 @@ def find_grids(rows: Block, lines: GridLines) -> list[Grid]:
 
 
 def _table_rows(paper_rows: Block, end: int, columns: Columns, lines: GridLines) -> list[Row]:
-    """Rows of the table; from paper row `end` on, all of one line, only those that go on with the one before or follow at its distance."""
-    middles = [float(np.mean([(lines.boxes[index][1] + lines.boxes[index][3]) / 2 for index in row])) for row in paper_rows]
+    """Rows of the table; from paper row `end` on, all of one line, only those that go on with the one before
+    or follow at its distance.
+    """
+    middles = [
+        float(np.mean([(lines.boxes[index][1] + lines.boxes[index][3]) / 2 for index in row]))
+        for row in paper_rows
+    ]
     pitches = np.diff(middles)
     narrow, wide = np.percentile(pitches, (20, 85))
     is_told_apart = wide > FAR_APART * narrow
@@ -84,7 +95,9 @@ def _table_rows(paper_rows: Block, end: int, columns: Columns, lines: GridLines)
 
 
 def _cells(paper_row: list[int], columns: Columns, boxes: Sequence[Box]) -> Row:
-    """The lines of one row on paper by column. Two lines never share a cell: the second one takes the next column, were there none."""
+    """The lines of one row on paper by column. Two lines never share a cell: the second one takes the next
+    column, were there none.
+    """
     cells: Row = {}
     following = 0
     for index in paper_row:
@@ -113,15 +126,25 @@ def _is_inside(cells: Row, columns: Columns, lines: GridLines) -> bool:
         if column >= len(columns):
             return False
         left, right = columns[column]
-        if any(lines.boxes[index][0] <= left - slack or lines.boxes[index][2] >= right + slack for index in cell):
+        if any(
+            lines.boxes[index][0] <= left - slack or lines.boxes[index][2] >= right + slack for index in cell
+        ):
             return False
     return True
 
 
-def _goes_on(row: Row, cells: Row, wrapping: set[int], columns: Columns, lines: GridLines, *, is_tight: bool) -> bool:
-    """Whether lines on paper are the wrapped ends of cells of the row above: each stands below a long line of its column."""
+def _goes_on(
+    row: Row, cells: Row, wrapping: set[int], columns: Columns, lines: GridLines, *, is_tight: bool
+) -> bool:
+    """Whether lines on paper are the wrapped ends of cells of the row above: each stands below a long line of
+    its column.
+    """
     boxes, line_height = lines.boxes, lines.line_height
-    if not cells.keys() <= row.keys() & wrapping or (not is_tight and len(cells) == len(row)) or not _is_inside(cells, columns, lines):
+    if (
+        not cells.keys() <= row.keys() & wrapping
+        or (not is_tight and len(cells) == len(row))
+        or not _is_inside(cells, columns, lines)
+    ):
         return False
     reach = REACHES[0] if is_tight else REACHES[1]
     for column, cell in cells.items():
@@ -140,7 +163,9 @@ def _stretches(rows: Block, boxes: Sequence[Box], line_height: float) -> list[Bl
     num_single = 0
     for row in rows:
         num_single = num_single + 1 if len(row) == 1 else 0
-        if current and (num_single > MAX_SINGLE_ROWS or not _follows(current[-1], edges, row, boxes, line_height)):
+        if current and (
+            num_single > MAX_SINGLE_ROWS or not _follows(current[-1], edges, row, boxes, line_height)
+        ):
             grids.append(current)
             current = []
         if current or len(row) > 1:
@@ -150,11 +175,15 @@ def _stretches(rows: Block, boxes: Sequence[Box], line_height: float) -> list[Bl
     return [grid for grid in [*grids, current] if sum(len(row) > 1 for row in grid) > 1]
 
 
-def _follows(before: list[int], edges: Span, row: list[int], boxes: Sequence[Box], line_height: float) -> bool:
+def _follows(
+    before: list[int], edges: Span, row: list[int], boxes: Sequence[Box], line_height: float
+) -> bool:
     """Whether a row may go on with the grid that ends with the row `before` and lies between these edges."""
     gap = min(boxes[index][1] for index in row) - max(boxes[index][3] for index in before)
     left, right = edges
-    return -line_height < gap < GRID_GAP * line_height and boxes[row[0]][0] < right and boxes[row[-1]][2] > left
+    return (
+        -line_height < gap < GRID_GAP * line_height and boxes[row[0]][0] < right and boxes[row[-1]][2] > left
+    )
 
 
 def _edges(rows: Block, boxes: Sequence[Box]) -> Span:
@@ -164,8 +193,8 @@ def _edges(rows: Block, boxes: Sequence[Box]) -> Span:
 def _columns(grid: Block, lines: GridLines) -> Columns:
     """Left and right edges of the columns, from the number of rows with ink at each place.
 
-    Words count, not lines, since a line may reach over two cells; but words that happen to stand below each other are no column: lines
-    begin in one.
+    Words count, not lines, since a line may reach over two cells; but words that happen to stand below each
+    other are no column: lines begin in one.
     """
     boxes, rows = lines.boxes, [row for row in grid if len(row) > 1]
     left, right = _edges(rows, boxes)
@@ -188,7 +217,9 @@ def _columns(grid: Block, lines: GridLines) -> Columns:
 
 
 def _parted_at_valleys(heights: np.ndarray, first: int, end: int) -> list[tuple[int, int]]:
-    """Parts of heights[first:end], each without the zeros at its edges, cut where it is much lower than on both sides."""
+    """Parts of heights[first:end], each without the zeros at its edges, cut where it is much lower than on
+    both sides.
+    """
     inked = np.flatnonzero(heights[first:end])
     if not len(inked):
         return []
@@ -203,8 +234,14 @@ def _parted_at_valleys(heights: np.ndarray, first: int, end: int) -> list[tuple[
 
 
 def covered(columns: Columns, ink: Span) -> tuple[int, int]:
-    """First and last of the columns that a stretch of ink reaches into; the nearest one when it lies between them."""
+    """First and last of the columns that a stretch of ink reaches into; the nearest one when it lies between
+    them.
+    """
     overlaps = [min(right, ink[1]) - max(left, ink[0]) for left, right in columns]
-    inside = [i for i, overlap in enumerate(overlaps) if overlap > 0.3 * min(ink[1] - ink[0], columns[i][1] - columns[i][0])]
+    inside = [
+        i
+        for i, overlap in enumerate(overlaps)
+        if overlap > 0.3 * min(ink[1] - ink[0], columns[i][1] - columns[i][0])
+    ]
     nearest = max(range(len(overlaps)), key=overlaps.__getitem__)
     return (inside[0], inside[-1]) if inside else (nearest, nearest)

@@ -1,7 +1,8 @@
-"""What white space alone suggests about a page's lines: their order, their regions, and the grids that tables make.
+"""What white space alone suggests about a page's lines: their order, their regions, and the grids that tables
+make.
 
-The reader is told all of it as features of its visual tokens and as a rotary position; it learns how far to trust each. Pure geometry
-beside the marks that open list items.
+The reader is told all of it as features of its visual tokens and as a rotary position; it learns how far to
+trust each. Pure geometry beside the marks that open list items.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,15 @@ SAME_INDENT = 0.5  # line heights: left edges nearer than this are one
 OTHER_COLUMN = 8.0  # line heights: no item is set in as far from the one it belongs to
 MAX_ITEM_LEVEL = 3
 
-TOLD_OF_NEXT = ("opens", "is list item", "is heading", "is in a grid", "skipped columns", "first of row", "last of row")  # own features
+TOLD_OF_NEXT = (
+    "opens",
+    "is list item",
+    "is heading",
+    "is in a grid",
+    "skipped columns",
+    "first of row",
+    "last of row",
+)  # own features
 NUM_HINT_FEATURES = 42
 NUM_COLUMN_FEATURES = 5
 
@@ -57,8 +66,12 @@ class PageHints:
     columns: list[Columns] = field(default_factory=list)  # of each grid, by its number
 
 
-def page_hints(boxes: Sequence[Box], texts: Sequence[str], words: Sequence[Sequence[Span]] | None = None) -> PageHints:
-    """Hints for lines given by their boxes (x0, y0, x1, y1) and what was read in them; `words` are the stretches of ink of each line."""
+def page_hints(
+    boxes: Sequence[Box], texts: Sequence[str], words: Sequence[Sequence[Span]] | None = None
+) -> PageHints:
+    """Hints for lines given by their boxes (x0, y0, x1, y1) and what was read in them; `words` are the
+    stretches of ink of each line.
+    """
     plain = PlainLines(boxes, texts)
     words = words or [[(box[0], box[2])] for box in boxes]
     hints = PageHints([LineHint() for _ in boxes])
@@ -86,7 +99,11 @@ def _mark_grid(hints: PageHints, grid: Grid, boxes: Sequence[Box]) -> None:
         for spot, (column, cell) in enumerate(row.items()):
             for index in cell:
                 line = lines[index]
-                line.grid, line.num_columns, line.column = len(hints.columns), len(grid.columns), max(column, following)
+                line.grid, line.num_columns, line.column = (
+                    len(hints.columns),
+                    len(grid.columns),
+                    max(column, following),
+                )
                 line.place, line.row_size = spot, len(row)
                 line.is_grid_start, line.is_grid_end = row is grid.rows[0], row is grid.rows[-1]
                 line.continues_cell = index != cell[0]
@@ -113,7 +130,9 @@ class ItemLevels:
     lefts: list[float] = field(default_factory=list)  # of the open items, from the outermost
 
     def level_of(self, region: PlainRegion, left: float) -> int:
-        """Of a list item from 1 on; other regions keep their own, and close the items they are not set in from."""
+        """Of a list item from 1 on; other regions keep their own, and close the items they are not set in
+        from.
+        """
         slack = SAME_INDENT * self.line_height
         if self.lefts and left > self.lefts[-1] + OTHER_COLUMN * self.line_height:
             self.lefts.clear()
@@ -144,8 +163,11 @@ def _mark_region(hints: PageHints, region: PlainRegion, level: int) -> None:
         hints.order.append(index)
 
 
-def column_steps(hints: PageHints, run_boxes: np.ndarray, line_of: np.ndarray, space: np.ndarray) -> np.ndarray:
-    """(V,) how many columns of its grid lie between a run (boxes (V, 4)) and the run before it in its line; 0 for most.
+def column_steps(
+    hints: PageHints, run_boxes: np.ndarray, line_of: np.ndarray, space: np.ndarray
+) -> np.ndarray:
+    """(V,) how many columns of its grid lie between a run (boxes (V, 4)) and the run before it in its line; 0
+    for most.
 
     `space` (V,) bool says behind which runs there is one: no column begins within a word.
     """
@@ -164,7 +186,9 @@ def column_steps(hints: PageHints, run_boxes: np.ndarray, line_of: np.ndarray, s
 
 
 def column_features(hints: PageHints, steps: np.ndarray, line_of: np.ndarray) -> np.ndarray:
-    """(V, NUM_COLUMN_FEATURES) float32: does a run begin a new column, how many later, does the next run; do lines go on with a cell."""
+    """(V, NUM_COLUMN_FEATURES) float32: does a run begin a new column, how many later, does the next run; do
+    lines go on with a cell.
+    """
     following = np.append(steps[1:], 0)[: len(steps)]
     continues = np.array([line.continues_cell for line in hints.lines])
     is_continued = np.zeros(len(continues), bool)
@@ -180,7 +204,9 @@ def hint_features(hints: PageHints, boxes: np.ndarray, strokes: np.ndarray, line
     bold = _boldness(strokes)[:, None]
     left = np.array([line.block_left for line in lines])
     right = np.array([line.block_right for line in lines])
-    inset = np.stack([np.tanh((boxes[:, 0] - left) / line_height / 3), np.tanh((right - boxes[:, 2]) / line_height / 8)], 1)
+    inset = np.stack(
+        [np.tanh((boxes[:, 0] - left) / line_height / 3), np.tanh((right - boxes[:, 2]) / line_height / 8)], 1
+    )
     told = np.concatenate([own[:, : len(TOLD_OF_NEXT)], bold], 1)
     relation = np.zeros((len(lines), 10), np.float32)
     following = np.zeros_like(told)

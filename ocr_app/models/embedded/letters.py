@@ -10,7 +10,8 @@ CAPTION_WORD = re.compile(r"^(fig|tab|abb|cuadro|图|表|exhibit|plate|chart)", 
 SECTION_NUMBER = re.compile(r"^(§|\d{1,2}(\.\d{1,2})+|第|chapter|section|part)", re.IGNORECASE)
 NUMBER = r"(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4}|[一二三四五六七八九十]{1,3})"
 WIDE = "⺀-鿿豈-﫿＀-｠"
-# a number with its dress, and nothing, white space or a wide letter behind it: Chinese is set without a space there
+# a number with its dress, and nothing, white space or a wide letter behind it: Chinese is set without a space
+# there
 ITEM_NUMBER = re.compile(rf"^(?:[(（\[]?{NUMBER}(?:[.)\]:]+(?=$|\s|[{WIDE}])|[）、：])|[①-⑳⑴-⒇])")
 BULLET_MARK = re.compile(r"^[•·▪■●○◦‣*–—-]\s")
 

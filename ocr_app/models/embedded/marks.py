@@ -1,5 +1,6 @@
-"""Bullets in a line crop that the recogniser passes over or takes for something else: hollow ones for the letter O or a nought, dashes for
-the Chinese number one, and squares for nothing at all. Their shape tells what they are. Knows pixels and characters, no networks.
+"""Bullets in a line crop that the recogniser passes over or takes for something else: hollow ones for the
+letter O or a nought, dashes for the Chinese number one, and squares for nothing at all. Their shape tells
+what they are. Knows pixels and characters, no networks.
 """
 
 from collections.abc import Sequence
@@ -83,8 +84,12 @@ def _shape(ink: np.ndarray, height: int) -> str | None:
     return ("■" if ink.mean() > SQUARE_FILL else "•") if ink.mean() > MIN_FILL else None
 
 
-def bullet_for(characters: Sequence[str], centres: np.ndarray, mark: Mark, height: int) -> tuple[int, str] | None:
-    """How many characters to replace, spaces only where the mark was not read, and the bullet; None where nothing is to be mended."""
+def bullet_for(
+    characters: Sequence[str], centres: np.ndarray, mark: Mark, height: int
+) -> tuple[int, str] | None:
+    """How many characters to replace, spaces only where the mark was not read, and the bullet; None where
+    nothing is to be mended.
+    """
     spoken = [index for index, character in enumerate(characters) if not character.isspace()]
     if not spoken:  # found as a line of its own; a lone dash may be a piece of a rule
         return (len(characters), mark.bullet) if mark.gap == float("inf") and mark.bullet != "–" else None

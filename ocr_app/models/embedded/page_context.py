@@ -1,6 +1,8 @@
-"""What a line is against its whole page: the size of its type, and the white space between it and the page's other lines.
+"""What a line is against its whole page: the size of its type, and the white space between it and the page's
+other lines.
 
-Box heights vary with ascenders and with the detector; widths of letters tell sizes apart that differ by a tenth. Pure geometry and letters.
+Box heights vary with ascenders and with the detector; widths of letters tell sizes apart that differ by a
+tenth. Pure geometry and letters.
 """
 
 from collections.abc import Sequence
@@ -24,9 +26,16 @@ LOWER, UPPER, OTHER, WIDE = 0.52, 0.66, 0.53, 1.0
 
 
 def context_features(
-    line_boxes: np.ndarray, run_boxes: np.ndarray, line_of: np.ndarray, texts: Sequence[str], order: Sequence[int], line_height: float
+    line_boxes: np.ndarray,
+    run_boxes: np.ndarray,
+    line_of: np.ndarray,
+    texts: Sequence[str],
+    order: Sequence[int],
+    line_height: float,
 ) -> np.ndarray:
-    """(L, NUM_CONTEXT_FEATURES) float32 from boxes of lines (L, 4) and runs (V, 4); `order` holds the lines as they are read."""
+    """(L, NUM_CONTEXT_FEATURES) float32 from boxes of lines (L, 4) and runs (V, 4); `order` holds the lines
+    as they are read.
+    """
     sizes = type_sizes(run_boxes, line_of, texts, len(line_boxes))
     known = sizes > 0
     usual = np.median(sizes[known]) if known.any() else 1.0
@@ -53,12 +62,18 @@ def context_features(
     return np.stack(columns, 1).astype(np.float32)
 
 
-def type_sizes(run_boxes: np.ndarray, line_of: np.ndarray, texts: Sequence[str], num_lines: int) -> np.ndarray:
-    """(L,) size of each line's type in pixels: the width of its runs over what their letters usually take; 0 where too short to say."""
+def type_sizes(
+    run_boxes: np.ndarray, line_of: np.ndarray, texts: Sequence[str], num_lines: int
+) -> np.ndarray:
+    """(L,) size of each line's type in pixels: the width of its runs over what their letters usually take; 0
+    where too short to say.
+    """
     usual = np.array([sum(map(advance, text)) for text in texts])
     widths = np.bincount(line_of, run_boxes[:, 2] - run_boxes[:, 0], num_lines)
     letters = np.bincount(line_of, [len(text) for text in texts], num_lines)
-    return np.where(letters >= MIN_LETTERS, widths / np.maximum(np.bincount(line_of, usual, num_lines), 0.1), 0.0)
+    return np.where(
+        letters >= MIN_LETTERS, widths / np.maximum(np.bincount(line_of, usual, num_lines), 0.1), 0.0
+    )
 
 
 def advance(character: str) -> float:

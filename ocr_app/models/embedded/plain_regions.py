@@ -1,4 +1,5 @@
-"""Typed regions of a page from the places and heights of its lines: paragraphs, headings and list items. No model.
+"""Typed regions of a page from the places and heights of its lines: paragraphs, headings and list items. No
+model.
 
 Every line of the page is in exactly one region.
 """
@@ -67,7 +68,9 @@ class PlainLines:
             return True
         if self._level(row[0]) != self._level(before[-1]):
             return True
-        if self._is_marked(paragraph[0]):  # an item goes on set in, and ends where a line starts below its mark
+        if self._is_marked(
+            paragraph[0]
+        ):  # an item goes on set in, and ends where a line starts below its mark
             return start - self._boxes[paragraph[0][0]][0] < INDENT * self.line_height / 2
         has_cells = len(row) > 1 or len(before) > 1
         return has_cells or start - max(left, self._boxes[before[0]][0]) > INDENT * self.line_height

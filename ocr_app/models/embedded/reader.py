@@ -1,7 +1,9 @@
-"""The embedded reader's network: a pointer decoder that writes a page by copying its visual tokens in reading order.
+"""The embedded reader's network: a pointer decoder that writes a page by copying its visual tokens in reading
+order.
 
-It follows `decoder.protocol.DecoderModel`: the engine runs its attention when it reads, `training.forward` when it learns, with the same
-weights and the same `project` and `finish_layer`. It knows tensors and token ids; nothing of images, characters or files.
+It follows `decoder.protocol.DecoderModel`: the engine runs its attention when it reads, `training.forward`
+when it learns, with the same weights and the same `project` and `finish_layer`. It knows tensors and token
+ids; nothing of images, characters or files.
 """
 
 from dataclasses import asdict, dataclass
@@ -17,8 +19,12 @@ from ocr_app.models.embedded.state import PageState
 from ocr_app.models.embedded.visual import NUM_GEOMETRY_FEATURES, VisualPage
 
 FORBIDDEN = float("-inf")
-CELL_BONUS = 3.0  # logits: how far the columns that white space shows are trusted over ROW and CELL; measured, see the model card
-ORDER_BONUS = 4.0  # logits: how far the order that white space suggests is trusted over the pointers; measured, see the model card
+# logits: how far the columns that white space shows are trusted over ROW and CELL; measured, see the model
+# card
+CELL_BONUS = 3.0
+# logits: how far the order that white space suggests is trusted over the pointers; measured, see the model
+# card
+ORDER_BONUS = 4.0
 MAX_REPEATS = 7  # of one structure token that are told apart
 STANDARD_LIMIT = 8.0  # standard deviations; a lone mark far from everything is no reason for huge activations
 
@@ -40,12 +46,15 @@ class ReaderShape:
         return asdict(self)
 
 
-# share of the rotary pairs, and (highest, lowest) frequency: page, y in line heights, place in line, x in line heights, line in order
+# share of the rotary pairs, and (highest, lowest) frequency: page, y in line heights, place in line, x in
+# line heights, line in order
 AXES = ((2, 1.0, 0.5), (7, 1.5, 0.015), (4, 1.5, 0.05), (5, 1.0, 0.01), (6, 1.5, 0.01))
 
 
 def rotary_table(dim: int) -> Tensor:
-    """(NUM_AXES, dim / 2): angle per unit of position. Each axis has a share of the pairs, its frequencies spread evenly on a log scale."""
+    """(NUM_AXES, dim / 2): angle per unit of position. Each axis has a share of the pairs, its frequencies
+    spread evenly on a log scale.
+    """
     num_pairs = dim // 2
     counts = [share * num_pairs // 24 for share, _, _ in AXES]
     counts[1] += num_pairs - sum(counts)
@@ -102,7 +111,9 @@ class PointerReader(nn.Module):
         self.kv_spec = KVSpec(shape.num_layers, shape.num_heads, shape.num_heads, shape.head_dim)
         self.feature_in = nn.Linear(shape.num_features, shape.width)
         self.geometry_in = nn.Sequential(
-            nn.Linear(NUM_GEOMETRY_FEATURES, shape.geometry_dim), nn.SiLU(), nn.Linear(shape.geometry_dim, shape.width)
+            nn.Linear(NUM_GEOMETRY_FEATURES, shape.geometry_dim),
+            nn.SiLU(),
+            nn.Linear(shape.geometry_dim, shape.width),
         )
         self.structure_embedding = nn.Embedding(NUM_STRUCTURE_TOKENS, shape.width)
         self.repeat_embedding = nn.Embedding(MAX_REPEATS + 1, shape.width)
@@ -126,16 +137,24 @@ class PointerReader(nn.Module):
     def embed_visual(self, features: Tensor, geometry: Tensor) -> Tensor:
         """(..., V, W) from features (..., V, F) and geometry (..., V, G), both standardised."""
         features = (features - self.feature_mean) * self.feature_scale
-        geometry = ((geometry - self.geometry_mean) * self.geometry_scale).clamp(-STANDARD_LIMIT, STANDARD_LIMIT)
+        geometry = ((geometry - self.geometry_mean) * self.geometry_scale).clamp(
+            -STANDARD_LIMIT, STANDARD_LIMIT
+        )
         return self.feature_in(features) + self.geometry_in(geometry)
 
     def embed_structure(self, tokens: Tensor, repeats: Tensor) -> Tensor:
-        """(..., W) from tokens (...) and how many equal ones stand right before each: cells left empty differ in nothing else."""
-        return self.structure_embedding(tokens.clamp_max(NUM_STRUCTURE_TOKENS - 1)) + self.repeat_embedding(repeats.clamp_max(MAX_REPEATS))
+        """(..., W) from tokens (...) and how many equal ones stand right before each: cells left empty differ
+        in nothing else.
+        """
+        return self.structure_embedding(tokens.clamp_max(NUM_STRUCTURE_TOKENS - 1)) + self.repeat_embedding(
+            repeats.clamp_max(MAX_REPEATS)
+        )
 
     def pointer_keys(self, hidden: Tensor, positions: Tensor) -> Tensor:
         """(B, V, P) from the last hidden state of visual tokens."""
-        return rotate(self.pointer_key(self.final_norm(hidden))[:, None], positions, self.pointer_rotary)[:, 0]
+        return rotate(self.pointer_key(self.final_norm(hidden))[:, None], positions, self.pointer_rotary)[
+            :, 0
+        ]
 
     def scores(self, hidden: Tensor, cursors: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
         """Unmasked scores of the structure tokens (B, T, NUM_STRUCTURE_TOKENS) and of the pointers (B, T, V)."""
@@ -151,7 +170,9 @@ class PointerReader(nn.Module):
 
     def embed_output(self, states: list[PageState], tokens: Tensor) -> tuple[Tensor, Tensor]:
         hidden = torch.stack([self._embed_row(state, row) for state, row in zip(states, tokens, strict=True)])
-        cursors = torch.stack([state.cursors_after(row.tolist()) for state, row in zip(states, tokens, strict=True)])
+        cursors = torch.stack(
+            [state.cursors_after(row.tolist()) for state, row in zip(states, tokens, strict=True)]
+        )
         return hidden, cursors
 
     def project(self, layer: int, hidden: Tensor, positions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -161,12 +182,17 @@ class PointerReader(nn.Module):
         return self.layers[layer].finish(hidden, attended)
 
     def logits(self, states: list[PageState], tokens: Tensor, hidden: Tensor) -> Tensor:
-        rows = [self._logits_row(state, row.tolist(), hidden[i : i + 1]) for i, (state, row) in enumerate(zip(states, tokens, strict=True))]
+        rows = [
+            self._logits_row(state, row.tolist(), hidden[i : i + 1])
+            for i, (state, row) in enumerate(zip(states, tokens, strict=True))
+        ]
         widest = max(row.shape[-1] for row in rows)
         return torch.stack([F.pad(row, (0, widest - row.shape[-1]), value=FORBIDDEN) for row in rows])
 
     def finish_reference(self, state: PageState, hidden: Tensor) -> None:
-        """Take the page's last hidden state (1, V, W), as `Engine.prefill` returns it, and keep the pointer keys."""
+        """Take the page's last hidden state (1, V, W), as `Engine.prefill` returns it, and keep the pointer
+        keys.
+        """
         state.keys = self.pointer_keys(hidden, state.positions[None])[0]
 
     def _embed_row(self, state: PageState, tokens: Tensor) -> Tensor:
@@ -190,7 +216,9 @@ class PointerReader(nn.Module):
 
 
 def _lean(pointers: Tensor, suggested: list[int | None]) -> None:
-    """Lean towards the lines that white space suggests, in place. Pointers (T, V) gain on each other, not on structure tokens."""
+    """Lean towards the lines that white space suggests, in place. Pointers (T, V) gain on each other, not on
+    structure tokens.
+    """
     rows = [row for row, run in enumerate(suggested) if run is not None]
     runs = [run for run in suggested if run is not None]
     if rows:

@@ -1,7 +1,9 @@
-"""Reading order by white space alone: a page is cut along gaps into blocks, as in recursive XY cuts. Pure geometry, knows no text.
+"""Reading order by white space alone: a page is cut along gaps into blocks, as in recursive XY cuts. Pure
+geometry, knows no text.
 
-What stands in the margins above and below the text is set aside. Then columns of prose are cut apart, then what lies below a gap, then
-columns of other text (side headings). Cells of a table are never cut into columns: a table is read by its rows.
+What stands in the margins above and below the text is set aside. Then columns of prose are cut apart, then
+what lies below a gap, then columns of other text (side headings). Cells of a table are never cut into
+columns: a table is read by its rows.
 """
 
 from collections.abc import Sequence
@@ -15,7 +17,8 @@ from ocr_app.types import Box
 PROSE_WIDTH = 10.0  # line heights: a column with wider lines than this holds sentences
 CROSSING_SHARE = 0.08  # of the lines may reach over the gutter between columns
 PROSE_SHARE = 0.3  # of a column's height under lines of that width
-PROSE_GUTTER = 0.25  # line heights of empty paper between columns of prose: no gap between words goes down a whole column
+# line heights of empty paper between columns of prose: no gap between words goes down a whole column
+PROSE_GUTTER = 0.25
 GUTTER = 0.8  # and between other columns
 ROW_GAP = 0.45  # line heights of empty paper between blocks
 MARGIN_GAP = 0.7  # line heights of empty paper between running heads and the text
@@ -41,7 +44,9 @@ def reading_blocks(boxes: Sequence[Box], line_height: float) -> list[Block]:
 
 
 def _without_margins(boxes: Sequence[Box], members: list[int], line_height: float) -> list[list[int]]:
-    """The head, the text and the foot of a page. A page number below the first of two columns belongs to neither."""
+    """The head, the text and the foot of a page. A page number below the first of two columns belongs to
+    neither.
+    """
     bands = _split(boxes, members, axis=1, gap=MARGIN_GAP * line_height)
     if len(bands) == 1:
         return bands
@@ -54,7 +59,10 @@ def _without_margins(boxes: Sequence[Box], members: list[int], line_height: floa
 def _is_margin(boxes: Sequence[Box], members: list[int], line_height: float) -> bool:
     """A few lines, none as wide as a sentence: those may as well be the ends of columns."""
     widest = max(boxes[index][2] - boxes[index][0] for index in members)
-    return _height_of_text(boxes, members) <= MAX_MARGIN_HEIGHT * line_height and widest < PROSE_WIDTH * line_height
+    return (
+        _height_of_text(boxes, members) <= MAX_MARGIN_HEIGHT * line_height
+        and widest < PROSE_WIDTH * line_height
+    )
 
 
 def _cut(boxes: Sequence[Box], members: list[int], line_height: float, depth: int) -> list[Block]:
@@ -79,7 +87,9 @@ def _parts(boxes: Sequence[Box], members: list[int], line_height: float) -> list
     if len(bands) > 1:
         return _below_titles(boxes, bands, line_height)
     columns = _split(boxes, members, axis=0, gap=GUTTER * line_height)
-    if len(columns) == 2 and any(_is_prose(boxes, column, line_height) and _is_single(boxes, column) for column in columns):
+    if len(columns) == 2 and any(
+        _is_prose(boxes, column, line_height) and _is_single(boxes, column) for column in columns
+    ):
         return columns
     return [members]
 
@@ -90,7 +100,9 @@ def _prose_columns(boxes: Sequence[Box], members: list[int], line_height: float)
 
 
 def _below_titles(boxes: Sequence[Box], bands: list[list[int]], line_height: float) -> list[list[int]]:
-    """The bands, or the first few and all others as one, where those are columns: a picture in one leaves white across both."""
+    """The bands, or the first few and all others as one, where those are columns: a picture in one leaves
+    white across both.
+    """
     for num_titles in range(1, min(MAX_TITLE_BANDS, len(bands) - 1) + 1):
         rest = [index for band in bands[num_titles:] for index in band]
         if len(_prose_columns(boxes, rest, line_height)) > 1:
@@ -99,13 +111,24 @@ def _below_titles(boxes: Sequence[Box], bands: list[list[int]], line_height: flo
 
 
 def _halves(boxes: Sequence[Box], members: list[int], line_height: float) -> list[list[int]]:
-    """Two columns with prose in one and whatever in the other, whose rows do not go on over the gutter, as those of a table do."""
+    """Two columns with prose in one and whatever in the other, whose rows do not go on over the gutter, as
+    those of a table do.
+    """
     columns = _split(boxes, members, axis=0, gap=GUTTER * line_height)
     for place in range(1, len(columns)):
-        halves = [index for column in columns[:place] for index in column], [index for column in columns[place:] for index in column]
+        halves = (
+            [index for column in columns[:place] for index in column],
+            [index for column in columns[place:] for index in column],
+        )
         heights = [_height_of_text(boxes, half) for half in halves]
-        is_long = min(heights) >= MIN_HALF_HEIGHT * line_height and min(heights) >= MIN_HALF_SHARE * max(heights)
-        if is_long and any(_has_prose(boxes, half, line_height) for half in halves) and _aligned_share(boxes, *halves) < MAX_ALIGNED:
+        is_long = min(heights) >= MIN_HALF_HEIGHT * line_height and min(heights) >= MIN_HALF_SHARE * max(
+            heights
+        )
+        if (
+            is_long
+            and any(_has_prose(boxes, half, line_height) for half in halves)
+            and _aligned_share(boxes, *halves) < MAX_ALIGNED
+        ):
             return list(halves)
     return [members]
 
@@ -130,11 +153,16 @@ def _is_single(boxes: Sequence[Box], members: list[int]) -> bool:
 
 
 def _strips(boxes: Sequence[Box], members: list[int], line_height: float) -> list[list[int]]:
-    """Cut above and below the few lines that reach over the gutter of columns of prose: titles, and captions of wide tables."""
+    """Cut above and below the few lines that reach over the gutter of columns of prose: titles, and captions
+    of wide tables.
+    """
     gutter = _crossed_gutter(boxes, members, line_height)
     if gutter is None:
         return [members]
-    crossing = sorted((index for index in members if boxes[index][0] < gutter < boxes[index][2]), key=lambda index: _middle(boxes[index]))
+    crossing = sorted(
+        (index for index in members if boxes[index][0] < gutter < boxes[index][2]),
+        key=lambda index: _middle(boxes[index]),
+    )
     strips: list[list[int]] = [[] for _ in range(2 * len(crossing) + 1)]
     for place, index in enumerate(crossing):
         strips[2 * place + 1].append(index)
@@ -152,7 +180,10 @@ def _crossed_gutter(boxes: Sequence[Box], members: list[int], line_height: float
         if right - left < widest:
             continue
         middle = (left + right) / 2
-        sides = [index for index in members if boxes[index][2] <= middle], [index for index in members if boxes[index][0] >= middle]
+        sides = (
+            [index for index in members if boxes[index][2] <= middle],
+            [index for index in members if boxes[index][0] >= middle],
+        )
         num_crossing = len(members) - len(sides[0]) - len(sides[1])
         if 0 < num_crossing <= few and all(side and _is_prose(boxes, side, line_height) for side in sides):
             best, widest = middle, right - left
@@ -181,13 +212,16 @@ def _split(boxes: Sequence[Box], members: list[int], axis: int, gap: float) -> l
 
 
 def _is_prose(boxes: Sequence[Box], members: list[int], line_height: float) -> bool:
-    """At least two lines, and a good part of the column's height filled with some as wide as sentences: tables may stand below them.
+    """At least two lines, and a good part of the column's height filled with some as wide as sentences:
+    tables may stand below them.
 
     Or, where pictures take up the height, most of its lines as wide.
     """
     wide = _wide(boxes, members, line_height)
     fills_height = sum(box[3] - box[1] for box in wide) >= PROSE_SHARE * _height_of_text(boxes, members)
-    return len(members) > 1 and (fills_height or len(wide) >= max(MIN_SENTENCES, SENTENCE_SHARE * len(members)))
+    return len(members) > 1 and (
+        fills_height or len(wide) >= max(MIN_SENTENCES, SENTENCE_SHARE * len(members))
+    )
 
 
 def _has_prose(boxes: Sequence[Box], members: list[int], line_height: float) -> bool:
@@ -195,4 +229,6 @@ def _has_prose(boxes: Sequence[Box], members: list[int], line_height: float) -> 
 
 
 def _wide(boxes: Sequence[Box], members: list[int], line_height: float) -> list[Box]:
-    return [boxes[index] for index in members if boxes[index][2] - boxes[index][0] >= PROSE_WIDTH * line_height]
+    return [
+        boxes[index] for index in members if boxes[index][2] - boxes[index][0] >= PROSE_WIDTH * line_height
+    ]

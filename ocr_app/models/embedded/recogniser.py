@@ -1,7 +1,8 @@
-"""Reads line crops: a CTC network cut before its classifier gives a feature vector per frame, the classifier its character.
+"""Reads line crops: a CTC network cut before its classifier gives a feature vector per frame, the classifier
+its character.
 
-Knows crops 48 pixels high and nothing of pages. What a crop gives depends on its own pixels alone: crops are padded to a width that
-follows from their own width, never from the batch.
+Knows crops 48 pixels high and nothing of pages. What a crop gives depends on its own pixels alone: crops are
+padded to a width that follows from their own width, never from the batch.
 """
 
 from collections.abc import Callable
@@ -87,15 +88,22 @@ class LineRecogniser:
 
     def _classify(self, features: np.ndarray) -> Frames:
         starts = range(0, len(features), CLASSIFIER_FRAMES)
-        logits = np.concatenate([features[start : start + CLASSIFIER_FRAMES] @ self._weight for start in starts]) + self._bias
+        logits = (
+            np.concatenate([features[start : start + CLASSIFIER_FRAMES] @ self._weight for start in starts])
+            + self._bias
+        )
         classes = logits.argmax(axis=1)
         places = character_frames(classes)
         return Frames(classes[places], places, _top_probability(logits[places]), features[places])
 
 
 def read_lines(crops: list[np.ndarray], characters: list[str], read_batch: ReadBatch) -> list[ReadLine]:
-    """Read crops of any width in batches of equal padded width; a crop too wide for the network is read in pieces and joined."""
-    pieces = [(index, start, piece) for index, crop in enumerate(crops) for start, piece in cut_wide_crop(crop)]
+    """Read crops of any width in batches of equal padded width; a crop too wide for the network is read in
+    pieces and joined.
+    """
+    pieces = [
+        (index, start, piece) for index, crop in enumerate(crops) for start, piece in cut_wide_crop(crop)
+    ]
     parts: list[dict[int, Frames]] = [{} for _ in crops]  # of each crop, by the left edge of the piece
     for batch in make_batches([piece.shape[1] for _, _, piece in pieces]):
         for place, frames in zip(batch, read_batch([pieces[place][2] for place in batch]), strict=True):
@@ -137,15 +145,29 @@ def _read_line(parts: dict[int, Frames], characters: list[str], crop: np.ndarray
     text, centres, probabilities, vectors = _with_bullet(text, centres, probabilities, vectors, crop)
     ink = column_ink(crop)
     spans = split_runs(text, find_wide_gaps(text, centres, ink))
-    features = np.stack([_run_features(vectors, span) for span in spans]) if spans else np.zeros((0, 3 * vectors.shape[1]), np.float32)
+    features = (
+        np.stack([_run_features(vectors, span) for span in spans])
+        if spans
+        else np.zeros((0, 3 * vectors.shape[1]), np.float32)
+    )
     edges = run_edges(spans, centres.tolist(), ink)
-    return ReadLine("".join(text), tuple(probabilities.tolist()), tuple(spans), tuple(edges), features, crop.shape[1], stroke_width(crop))
+    return ReadLine(
+        "".join(text),
+        tuple(probabilities.tolist()),
+        tuple(spans),
+        tuple(edges),
+        features,
+        crop.shape[1],
+        stroke_width(crop),
+    )
 
 
 def _with_bullet(
     text: list[str], centres: np.ndarray, probabilities: np.ndarray, vectors: np.ndarray, crop: np.ndarray
 ) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray]:
-    """The characters with the bullet before them that was not read, or not as one; it takes over the features read at its place."""
+    """The characters with the bullet before them that was not read, or not as one; it takes over the features
+    read at its place.
+    """
     mark = leading_mark(crop)
     mended = mark and bullet_for(text, centres, mark, LINE_HEIGHT_PX)
     if not mark or not mended:

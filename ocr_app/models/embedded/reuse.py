@@ -1,6 +1,7 @@
 """Reads identical line crops once: a least-recently-used store of read lines by the hash of their pixels.
 
-Exact by construction: the key is a hash of every pixel and of the shape, so nothing that merely looks alike is taken for the same.
+Exact by construction: the key is a hash of every pixel and of the shape, so nothing that merely looks alike
+is taken for the same.
 """
 
 import hashlib

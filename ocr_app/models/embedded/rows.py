@@ -17,8 +17,9 @@ def row_order(boxes: Sequence[Box]) -> list[int]:
 def group_rows(boxes: Sequence[Box]) -> list[list[int]]:
     """Rows from top to bottom, each a list of indices from left to right.
 
-    A box joins one of the latest rows when it overlaps the box that opened the row by half a height, so that a row cannot creep down a page
-    that is not quite straight; and when it stands beside all boxes of the row: of two boxes above each other one is the next line.
+    A box joins one of the latest rows when it overlaps the box that opened the row by half a height, so that
+    a row cannot creep down a page that is not quite straight; and when it stands beside all boxes of the row:
+    of two boxes above each other one is the next line.
     """
     rows: list[list[int]] = []
     for index in sorted(range(len(boxes)), key=lambda i: (boxes[i][1] + boxes[i][3], boxes[i][0])):

@@ -1,4 +1,6 @@
-"""Reads documents with the embedded reader: encoder, engine and pointer decoder behind the seam that every model stands behind."""
+"""Reads documents with the embedded reader: encoder, engine and pointer decoder behind the seam that every
+model stands behind.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +24,9 @@ SAMPLE_EVERY_STEPS = 8
 
 
 def open_embedded(config: AppConfig) -> "EmbeddedSession":
-    """Open the embedded reader for one document. Raises ModelMissingError when weights are absent or not the ones expected."""
+    """Open the embedded reader for one document. Raises ModelMissingError when weights are absent or not the
+    ones expected.
+    """
     torch.set_num_threads(config.reader.threads)
     return EmbeddedSession(config, VisualEncoder(config.encoder), load_reader(config.reader.weight_path))
 
@@ -40,13 +44,24 @@ class _Written:
 
 
 class EmbeddedSession:
-    """One document. `prepare` runs in the encoder's thread, `read` in the caller's; the engine's blocks are freed by `close`."""
+    """One document. `prepare` runs in the encoder's thread, `read` in the caller's; the engine's blocks are
+    freed by `close`.
+    """
 
-    def __init__(self, config: AppConfig, encoder: VisualEncoder, model: PointerReader, *, drafts: bool = True):
+    def __init__(
+        self, config: AppConfig, encoder: VisualEncoder, model: PointerReader, *, drafts: bool = True
+    ):
         reader = config.reader
         self._max_page_tokens = reader.max_page_tokens
         self._encoder, self._model, self._uses_drafts = encoder, model, drafts
-        self._engine = Engine(model, config.sparsity, mode=reader.mode, backend=reader.backend, dtype=reader.kv_dtype, device=reader.device)
+        self._engine = Engine(
+            model,
+            config.sparsity,
+            mode=reader.mode,
+            backend=reader.backend,
+            dtype=reader.kv_dtype,
+            device=reader.device,
+        )
         self._sequence: Sequence = self._engine.add_sequence(None)
         self._num_tokens = 0
         self._step_s: float | None = None
@@ -59,7 +74,9 @@ class EmbeddedSession:
     def close(self) -> None:
         self._engine.close()
 
-    def read(self, page: EncodedPage, should_stop: Callable[[], bool]) -> Iterator[TextDelta | KVSample | PageReading]:
+    def read(
+        self, page: EncodedPage, should_stop: Callable[[], bool]
+    ) -> Iterator[TextDelta | KVSample | PageReading]:
         """Write one page. Ends early, keeping what is written, when asked to stop or at the token cap."""
         if not page.runs:
             yield PageReading(Verdict.BLANK, (), "", reason="no text was found on this page")
@@ -78,7 +95,10 @@ class EmbeddedSession:
                 verdict, reason = Verdict.CANCELLED, "stopped while this page was being read"
                 break
             if written.num_tokens > self._max_page_tokens:
-                verdict, reason = Verdict.TOKEN_CAP, f"more than {self._max_page_tokens} tokens; raise reader.max_page_tokens"
+                verdict, reason = (
+                    Verdict.TOKEN_CAP,
+                    f"more than {self._max_page_tokens} tokens; raise reader.max_page_tokens",
+                )
                 break
         yield from self._leave_page(page, state, writer, written, verdict, reason)
 
@@ -92,11 +112,19 @@ class EmbeddedSession:
         return state
 
     def _leave_page(
-        self, page: EncodedPage, state: PageState, writer: TokenWriter, written: _Written, verdict: Verdict, reason: str | None
+        self,
+        page: EncodedPage,
+        state: PageState,
+        writer: TokenWriter,
+        written: _Written,
+        verdict: Verdict,
+        reason: str | None,
     ) -> Iterator[TextDelta | KVSample | PageReading]:
         self._engine.end_page(self._sequence)
         left = [run for run in range(state.num_runs) if not state.is_copied[run]]
-        text = writer.finish() if verdict is Verdict.CANCELLED else writer.add_unplaced(left) + writer.finish()
+        text = (
+            writer.finish() if verdict is Verdict.CANCELLED else writer.add_unplaced(left) + writer.finish()
+        )
         if text:
             yield TextDelta(page.page_index, text)
         yield self._sample()
@@ -104,11 +132,19 @@ class EmbeddedSession:
         body = [region for region in writer.regions if region.kind is not RegionKind.FURNITURE]
         self._text_before = body[-1].text if body else self._text_before
         yield PageReading(
-            verdict, writer.regions, writer.markdown, writer.joint, reason, num_tokens=written.num_tokens, confidence=written.confidence
+            verdict,
+            writer.regions,
+            writer.markdown,
+            writer.joint,
+            reason,
+            num_tokens=written.num_tokens,
+            confidence=written.confidence,
         )
 
     def _tokens(self, drafts: LineDrafts | None, state: PageState, written: _Written) -> Iterator[list[int]]:
-        """Greedy decoding, as many tokens a step as the draft gets right. Each yield is what one step made certain, END_PAGE left out."""
+        """Greedy decoding, as many tokens a step as the draft gets right. Each yield is what one step made
+        certain, END_PAGE left out.
+        """
         token = int(Structure.PAGE)
         while token != Structure.END_PAGE:
             draft = drafts.propose(token, state) if drafts else []
@@ -118,7 +154,9 @@ class EmbeddedSession:
             yield accepted
 
     def _step(self, state: PageState, proposed: list[int], written: _Written) -> tuple[list[int], int]:
-        """Verify a draft: the first token is certain, the rest hold as far as the reader agrees. Returns them and the token after."""
+        """Verify a draft: the first token is certain, the rest hold as far as the reader agrees. Returns them
+        and the token after.
+        """
         started = time.perf_counter()
         with torch.inference_mode():
             logits = self._engine.decode_step([self._sequence], [proposed])[0]

@@ -19,17 +19,25 @@ START_CURSOR = (-2.0, -2.0, 0.0, -1.0)  # y, place in line, x, line in order: be
 class Outlook:
     """What may follow each of T tokens."""
 
-    allowed: Tensor  # (T, NUM_STRUCTURE_TOKENS + V) bool; a draft that breaks the grammar allows nothing after
-    next_runs: list[int | None]  # the first run of the first line not yet begun, in the order of white space; None where it may not follow
+    allowed: (
+        Tensor  # (T, NUM_STRUCTURE_TOKENS + V) bool; a draft that breaks the grammar allows nothing after
+    )
+    next_runs: list[
+        int | None
+        # the first run of the first line not yet begun, in the order of white space; None where it may not
+        # follow
+    ]
     next_cells: list[int | None]  # TABLE, ROW or CELL where columns on the page ask for it
 
 
 class PageState:
-    """One page of one sequence. `advance` commits a token; `cursors_after` and `look_ahead` follow a draft without committing.
+    """One page of one sequence. `advance` commits a token; `cursors_after` and `look_ahead` follow a draft
+    without committing.
 
-    Beside the grammar it holds two rules of writing. A line is copied from its first run on, and not left for another line while it has
-    runs left, unless a structure token stands between (a detected line may reach over two cells). And no more cells are left empty than
-    white space shows in front of the next line: equal tokens at one cursor look alike, so the reader cannot count them itself.
+    Beside the grammar it holds two rules of writing. A line is copied from its first run on, and not left for
+    another line while it has runs left, unless a structure token stands between (a detected line may reach
+    over two cells). And no more cells are left empty than white space shows in front of the next line: equal
+    tokens at one cursor look alike, so the reader cannot count them itself.
     """
 
     def __init__(self, page: VisualPage, texts: list[str], page_axis: float, *, may_continue: bool):
@@ -44,7 +52,9 @@ class PageState:
         self._begins_line = places == 0
         self._ends_line = np.append(places[1:] == 0, True)[: page.num_runs]
         starts = np.flatnonzero(self._begins_line)
-        self._line_starts: list[int] = starts[np.argsort(page.positions[starts, ORDER_AXIS], kind="stable")].tolist()
+        self._line_starts: list[int] = starts[
+            np.argsort(page.positions[starts, ORDER_AXIS], kind="stable")
+        ].tolist()
         self._lines = [page.hints.lines[index] for index in page.hints.order]
         self._num_skipped = [line.num_skipped if line.grid >= 0 else 1 for line in self._lines]
         line_of = np.cumsum(self._begins_line) - 1
@@ -94,7 +104,12 @@ class PageState:
         allowed = np.zeros((len(tokens), NUM_STRUCTURE_TOKENS + self.num_runs), bool)
         next_runs: list[int | None] = []
         next_cells: list[int | None] = []
-        grammar, is_copied, last_run, rank = copy(self.grammar), self.is_copied.copy(), self._last_run, self._num_begun
+        grammar, is_copied, last_run, rank = (
+            copy(self.grammar),
+            self.is_copied.copy(),
+            self._last_run,
+            self._num_begun,
+        )
         for row, token in zip(allowed, tokens, strict=True):
             run = token - NUM_STRUCTURE_TOKENS
             if run >= 0:
@@ -115,13 +130,17 @@ class PageState:
         return Outlook(torch.from_numpy(allowed), next_runs, next_cells)
 
     def _num_skipped_before(self, last_run: int | None, is_copied: np.ndarray, rank: int) -> int:
-        """How many columns white space shows to be empty before what comes next: in the middle of a line its rest, else the next line."""
+        """How many columns white space shows to be empty before what comes next: in the middle of a line its
+        rest, else the next line.
+        """
         if last_run is not None and not self._ends_line[last_run] and not is_copied[last_run + 1]:
             return max(0, self._column_steps[last_run + 1] - 1)
         return self._num_skipped[rank] if rank < len(self._num_skipped) else 0
 
     def _next_cell(self, grammar: Grammar, run: int, num_skipped: int, rank: int) -> int | None:
-        """What opens the next cell: behind a line written whole, where a line reaches over columns, and for columns left empty."""
+        """What opens the next cell: behind a line written whole, where a line reaches over columns, and for
+        columns left empty.
+        """
         if grammar.in_table and run < 0:
             return int(Structure.CELL) if 0 < grammar.num_empty_cells <= num_skipped else None
         if grammar.in_table and not self._ends_line[run]:
@@ -148,7 +167,9 @@ class PageState:
         return rank
 
     def _open_runs(self, is_copied: np.ndarray, run: int) -> np.ndarray:
-        """(V,) bool: the runs that may be copied next, after pointer `run` (negative: after a structure token)."""
+        """(V,) bool: the runs that may be copied next, after pointer `run` (negative: after a structure
+        token).
+        """
         if run >= 0 and not self._ends_line[run] and not is_copied[run + 1]:
             following = np.zeros(len(is_copied), bool)
             following[run + 1] = True

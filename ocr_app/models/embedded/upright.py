@@ -1,4 +1,6 @@
-"""Puts a page the right way up: which way its lines run, how far they lean, and the turned image. Knows boxes and pixels, no text."""
+"""Puts a page the right way up: which way its lines run, how far they lean, and the turned image. Knows boxes
+and pixels, no text.
+"""
 
 from dataclasses import replace
 
@@ -24,7 +26,9 @@ def is_sideways(quads: np.ndarray) -> bool:
 
 
 def skew_degrees(quads: np.ndarray) -> float:
-    """How far the lines lean, clockwise positive: the median angle of long lines, weighted by their lengths. 0 when there is none."""
+    """How far the lines lean, clockwise positive: the median angle of long lines, weighted by their lengths.
+    0 when there is none.
+    """
     angles, lengths = [], []
     for quad in quads:
         width, height = quad_size(quad)
@@ -48,8 +52,12 @@ def sample_lines(quads: np.ndarray) -> np.ndarray:
 def turn_page(image: PageImage, degrees: int) -> PageImage:
     """Turn the page clockwise by 90, 180 or 270 degrees; no pixel changes its value."""
     pixels = np.ascontiguousarray(np.rot90(image.pixels, -degrees // 90))
-    width_pt, height_pt = (image.width_pt, image.height_pt) if degrees == 180 else (image.height_pt, image.width_pt)
-    return replace(image, pixels=pixels, width_pt=width_pt, height_pt=height_pt, turn=(image.turn + degrees) % 360)
+    width_pt, height_pt = (
+        (image.width_pt, image.height_pt) if degrees == 180 else (image.height_pt, image.width_pt)
+    )
+    return replace(
+        image, pixels=pixels, width_pt=width_pt, height_pt=height_pt, turn=(image.turn + degrees) % 360
+    )
 
 
 def straighten_page(image: PageImage, degrees: float) -> PageImage:
@@ -60,7 +68,9 @@ def straighten_page(image: PageImage, degrees: float) -> PageImage:
     new_width, new_height = round(width * cosine + height * sine), round(width * sine + height * cosine)
     matrix[:, 2] += ((new_width - width) / 2, (new_height - height) / 2)
     paper = np.median(image.pixels[::16, ::16], axis=(0, 1)).tolist()
-    pixels = cv2.warpAffine(image.pixels, matrix, (new_width, new_height), flags=cv2.INTER_CUBIC, borderValue=paper)
+    pixels = cv2.warpAffine(
+        image.pixels, matrix, (new_width, new_height), flags=cv2.INTER_CUBIC, borderValue=paper
+    )
     return replace(
         image,
         pixels=pixels,

@@ -1,6 +1,8 @@
-"""From an encoded page to the reader's visual tokens: what it is told of each run's place, neighbours and letters.
+"""From an encoded page to the reader's visual tokens: what it is told of each run's place, neighbours and
+letters.
 
-Lengths are measured in the page's median line height or in page widths, so that resolution and print size do not matter.
+Lengths are measured in the page's median line height or in page widths, so that resolution and print size do
+not matter.
 """
 
 from dataclasses import dataclass
@@ -17,12 +19,22 @@ from ocr_app.models.embedded.hints import (
     hint_features,
     page_hints,
 )
-from ocr_app.models.embedded.letters import BULLETS, CAPTION_WORD, HYPHENS, ITEM_NUMBER, SECTION_NUMBER, SENTENCE_ENDS, is_wide
+from ocr_app.models.embedded.letters import (
+    BULLETS,
+    CAPTION_WORD,
+    HYPHENS,
+    ITEM_NUMBER,
+    SECTION_NUMBER,
+    SENTENCE_ENDS,
+    is_wide,
+)
 from ocr_app.models.embedded.page_context import NUM_CONTEXT_FEATURES, context_features
 from ocr_app.types import EncodedPage
 
 NUM_GEOMETRY_FEATURES = 45 + NUM_HINT_FEATURES + NUM_CONTEXT_FEATURES + NUM_COLUMN_FEATURES
-NUM_AXES = 5  # of the rotary positions: page, y, place in line, x, line in the order that white space suggests
+NUM_AXES = (
+    5  # of the rotary positions: page, y, place in line, x, line in the order that white space suggests
+)
 PLACE_AXIS, ORDER_AXIS = 2, 4
 
 
@@ -51,7 +63,9 @@ def visual_page(page: EncodedPage) -> VisualPage:
     texts = [run.text for run in page.runs]
     strokes = np.array([line.stroke_px for line in page.lines], np.float32)
     size = (page.image.width_px, page.image.height_px)
-    geometry, positions, hints, steps = lay_out(line_boxes, run_boxes, line_of, place, space, texts, strokes, size)
+    geometry, positions, hints, steps = lay_out(
+        line_boxes, run_boxes, line_of, place, space, texts, strokes, size
+    )
     return VisualPage(page.features.astype(np.float32), geometry, positions, hints, steps)
 
 
@@ -65,15 +79,26 @@ def lay_out(
     strokes: np.ndarray,  # (L,) width of each line's strokes, 0 where unknown
     page_size: tuple[float, float],
 ) -> tuple[np.ndarray, np.ndarray, PageHints, np.ndarray]:
-    """Geometry (V, NUM_GEOMETRY_FEATURES), positions (V, NUM_AXES), the hints of the lines, and the column steps (V,) of the runs."""
+    """Geometry (V, NUM_GEOMETRY_FEATURES), positions (V, NUM_AXES), the hints of the lines, and the column
+    steps (V,) of the runs.
+    """
     if not texts:
-        return np.zeros((0, NUM_GEOMETRY_FEATURES), np.float32), np.zeros((0, NUM_AXES), np.float32), PageHints(), np.zeros(0, np.int64)
+        return (
+            np.zeros((0, NUM_GEOMETRY_FEATURES), np.float32),
+            np.zeros((0, NUM_AXES), np.float32),
+            PageHints(),
+            np.zeros(0, np.int64),
+        )
     width, height = page_size
     line_height = float(np.median(line_boxes[:, 3] - line_boxes[:, 1])) or 1.0
     line_texts = _line_texts(texts, line_of, space, len(line_boxes))
     hints = page_hints(line_boxes.tolist(), line_texts, _words(run_boxes, line_of, space, len(line_boxes)))
     lines = np.concatenate(
-        [_line_features(line_boxes, line_height, width, height), hint_features(hints, line_boxes, strokes, line_height)], 1
+        [
+            _line_features(line_boxes, line_height, width, height),
+            hint_features(hints, line_boxes, strokes, line_height),
+        ],
+        1,
     )[line_of]
     runs = _run_features(run_boxes, line_boxes, line_of, place, space, texts, line_height, width)
     letters = np.array([_letter_features(text) for text in texts], np.float32)
@@ -98,7 +123,9 @@ def _words(run_boxes: np.ndarray, line_of: np.ndarray, space: np.ndarray, num_li
     """The stretches of ink of each line, parted by spaces."""
     words: list[list[Span]] = [[] for _ in range(num_lines)]
     is_open = False
-    for (left, _, right, _), line, has_space_after in zip(run_boxes.tolist(), line_of.tolist(), space.tolist(), strict=True):
+    for (left, _, right, _), line, has_space_after in zip(
+        run_boxes.tolist(), line_of.tolist(), space.tolist(), strict=True
+    ):
         if is_open and words[line]:
             words[line][-1] = words[line][-1][0], right
         else:
@@ -112,7 +139,9 @@ def _line_features(boxes: np.ndarray, line_height: float, width: float, height: 
     x0, y0, x1, y1 = boxes.T
     heights = y1 - y0
     y = (y0 + y1) / 2
-    same_row = np.minimum(y1[:, None], y1) - np.maximum(y0[:, None], y0) > 0.5 * np.minimum(heights[:, None], heights)
+    same_row = np.minimum(y1[:, None], y1) - np.maximum(y0[:, None], y0) > 0.5 * np.minimum(
+        heights[:, None], heights
+    )
     over = np.minimum(x1[:, None], x1) - np.maximum(x0[:, None], x0) > 0  # share some columns of pixels
     np.fill_diagonal(same_row, False)
     above = _nearest(y[:, None] - y, over & ~same_row & (y < y[:, None]))
@@ -143,7 +172,9 @@ def _nearest(distance: np.ndarray, is_candidate: np.ndarray) -> np.ndarray:
     return np.where(is_candidate.any(1), distance.argmin(1), -1)
 
 
-def _neighbour(index: np.ndarray, measure, em: float, boxes: np.ndarray, heights: np.ndarray) -> list[np.ndarray]:
+def _neighbour(
+    index: np.ndarray, measure, em: float, boxes: np.ndarray, heights: np.ndarray
+) -> list[np.ndarray]:
     """Squashed distances to a neighbour, its presence, and for three-distance neighbours its relative height."""
     exists = index >= 0
     j = np.where(exists, index, 0)

@@ -1,4 +1,6 @@
-"""Weight files: found, checked against their hashes; the encoder's are opened by onnxruntime. Knows nothing of pages or lines."""
+"""Weight files: found, checked against their hashes; the encoder's are opened by onnxruntime. Knows nothing
+of pages or lines.
+"""
 
 import hashlib
 from functools import cache
@@ -23,7 +25,9 @@ def asset(name: str) -> Path:
     """A file of assets/encoder, checked once per process against SHA256SUMS."""
     sums = ASSETS / "SHA256SUMS"
     if not sums.is_file():
-        raise ModelMissingError("Encoder weights SHA256SUMS is missing; restore assets/encoder from the repository.")
+        raise ModelMissingError(
+            "Encoder weights SHA256SUMS is missing; restore assets/encoder from the repository."
+        )
     expected = {line.split()[1]: line.split()[0] for line in sums.read_text(encoding="utf-8").splitlines()}
     return check_sha256(ASSETS / name, expected.get(name, ""), "restore assets/encoder from the repository")
 
@@ -33,18 +37,26 @@ def small_asset(name: str) -> Path:
     """A file of the accurate `small` encoder, which lies inside the installed rapidocr package."""
     spec = find_spec("rapidocr")
     if spec is None or spec.origin is None:
-        raise ModelMissingError("Encoder `small` needs the package rapidocr; install requirements.txt or choose `tiny`.")
+        raise ModelMissingError(
+            "Encoder `small` needs the package rapidocr; install requirements.txt or choose `tiny`."
+        )
     path = Path(spec.origin).parent / "models" / name
-    return check_sha256(path, SMALL_SHA256[name], "install rapidocr as pinned in requirements.txt or choose `tiny`")
+    return check_sha256(
+        path, SMALL_SHA256[name], "install rapidocr as pinned in requirements.txt or choose `tiny`"
+    )
 
 
 def check_sha256(path: Path, expected: str, remedy: str) -> Path:
-    """Return the path when the file is there and is the one expected; raise ModelMissingError with the remedy when not."""
+    """Return the path when the file is there and is the one expected; raise ModelMissingError with the remedy
+    when not.
+    """
     if not path.is_file():
         raise ModelMissingError(f"Weights {path.name} are missing; {remedy}.")
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != expected:
-        raise ModelMissingError(f"Weights {path.name} have sha256 {found[:12]}, not {expected[:12]}; {remedy}.")
+        raise ModelMissingError(
+            f"Weights {path.name} have sha256 {found[:12]}, not {expected[:12]}; {remedy}."
+        )
     return path
 
 

@@ -21,7 +21,9 @@ class TokenWriter:
     def __init__(self, page: EncodedPage, text_before: str):
         self._page = page
         self._writer = MarkdownWriter()
-        self._text_before = text_before  # the last written text of the page before, to join a paragraph that goes on
+        self._text_before = (
+            text_before  # the last written text of the page before, to join a paragraph that goes on
+        )
         self._continues = False
         self._last_run: int | None = None  # of the open region or cell
         self._is_joined = False  # LINE_BREAK, JOIN or DROP_HYPHEN came last
@@ -86,11 +88,16 @@ class TokenWriter:
         if token in LIST_ITEMS:
             level = LIST_ITEMS.index(token) + 1
         return self._writer.start_region(
-            kind, level, is_continuation=continues, is_tight=continues and is_wide(self._text_before[-1:] or " ")
+            kind,
+            level,
+            is_continuation=continues,
+            is_tight=continues and is_wide(self._text_before[-1:] or " "),
         )
 
     def _open_cell(self, token: int) -> str:
-        """ROW opens a row without a cell; its first CELL opens none either, since the writer's row begins with one."""
+        """ROW opens a row without a cell; its first CELL opens none either, since the writer's row begins
+        with one.
+        """
         self._last_run = None
         if token == Structure.ROW:
             self._is_first_cell = True
@@ -105,7 +112,9 @@ class TokenWriter:
         return self._writer.add_piece(Piece(run.text, index), separator)
 
     def _separator(self, index: int) -> str:
-        """A space, unless runs of one line touch, the decoder joined them, or both sides are written without spaces."""
+        """A space, unless runs of one line touch, the decoder joined them, or both sides are written without
+        spaces.
+        """
         if self._last_run is None or self._is_joined:
             return ""
         before, after = self._page.runs[self._last_run], self._page.runs[index]
