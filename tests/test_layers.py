@@ -24,7 +24,7 @@ HOMES = {
     "gradio": {"ui"},
     "fastapi": {"service"},
     "pynvml": {"telemetry"},
-    "pymupdf": {"document", "training"},
+    "pymupdf": {"document", "training", "models"},
     "transformers": {"models", "bench"},
 }
 

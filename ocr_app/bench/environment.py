@@ -19,7 +19,7 @@ from typing import Any
 
 from ocr_app.config import num_usable_cores
 
-PACKAGES = ("torch", "onnxruntime", "numpy", "rapidocr", "pymupdf-lite")
+PACKAGES = ("torch", "onnxruntime", "numpy", "rapidocr", "pymupdf")
 _NUMBER = re.compile(r"[-+]?[\d.,]+(?:e[-+]?\d+)?[ %×x]*|–|")
 REPOSITORY = Path(__file__).resolve().parents[2]
 RESULTS = REPOSITORY / "assets" / "bench"
