@@ -1,0 +1,96 @@
+"""Reading order of blocks: a page is cut along white space, and where blocks stand side by side it is decided
+whether they are columns, read one after the other, or rows, read across.
+"""
+
+from collections.abc import Sequence
+
+from ocr_app.models.embedded.geometry.blocks import Block, overlap
+
+Span = tuple[float, float]
+
+
+def reading_order(blocks: Sequence[Block], em: float) -> list[Block]:
+    """All blocks in reading order; `em` is the size of the running text in pixels."""
+    blocks = list(blocks)
+    if len(blocks) < 2:
+        return blocks
+    columns = _columns(blocks, em)
+    if len(columns) > 1:
+        if not _are_rows(columns, em):
+            return [block for column in columns for block in reading_order(column, em)]
+        bands = _bands(blocks, slack=0.0)
+        if len(bands) > 1:
+            return [block for band in bands for block in reading_order(band, em)]
+        return [block for column in columns for block in reading_order(column, em)]
+    bands = _bands(blocks, slack=0.3 * em)
+    if len(bands) == 1:
+        return sorted(blocks, key=lambda block: (block.box[1], block.box[0]))
+    return [block for part in _joined_where_columns(bands, em) for block in reading_order(part, em)]
+
+
+def _columns(blocks: list[Block], em: float) -> list[list[Block]]:
+    """Blocks parted at gutters that nothing crosses, from left to right."""
+    parts: list[list[Block]] = []
+    right = float("-inf")
+    for block in sorted(blocks, key=lambda block: block.box[0]):
+        if block.box[0] < right + 0.25 * em:
+            parts[-1].append(block)
+        else:
+            parts.append([block])
+        right = max(right, block.box[2])
+    return parts
+
+
+def _bands(blocks: list[Block], slack: float) -> list[list[Block]]:
+    """Blocks parted at gaps from the left to the right edge, from top to bottom; boxes may overlap by `slack`."""
+    parts: list[list[Block]] = []
+    bottom = float("-inf")
+    for block in sorted(blocks, key=lambda block: block.box[1]):
+        if block.box[1] < bottom - slack:
+            parts[-1].append(block)
+        else:
+            parts.append([block])
+        bottom = max(bottom, block.box[3])
+    return parts
+
+
+def _joined_where_columns(bands: list[list[Block]], em: float) -> list[list[Block]]:
+    """Neighbouring bands put together as long as one gutter goes down through all of them."""
+    parts: list[list[Block]] = []
+    for band in bands:
+        if parts and _has_gutter(parts[-1], em) and _has_gutter([*parts[-1], *band], em) and _fits(parts[-1], band, em):
+            parts[-1] = [*parts[-1], *band]
+        elif parts and _has_gutter(band, em) and _has_gutter([*parts[-1], *band], em) and _fits(band, parts[-1], em):
+            parts[-1] = [*parts[-1], *band]
+        else:
+            parts.append(band)
+    return parts if len(parts) > 1 else bands
+
+
+def _has_gutter(blocks: list[Block], em: float) -> bool:
+    return len(_columns(blocks, em)) > 1
+
+
+def _fits(columns: list[Block], band: list[Block], em: float) -> bool:
+    """Whether a band goes on with columns: it stands in them, and is no line of its own across or at the side."""
+    return len(_columns([*columns, *band], em)) <= len(_columns(columns, em))
+
+
+def _are_rows(columns: list[list[Block]], em: float) -> bool:
+    """Whether what stands side by side is read across: most blocks of the side with fewer begin beside one of the other."""
+    if len(columns) > 2:
+        fewest = min(columns, key=len)
+        others = [block for column in columns if column is not fewest for block in column]
+    else:
+        fewest, others = sorted(columns, key=len)
+    if len(fewest) < 2:
+        return False
+    later = sorted(fewest, key=lambda block: block.box[1])
+    tops = [block.box[1] for block in others]
+    aligned = sum(any(abs(block.box[1] - top) < 0.5 * em for top in tops) for block in later)
+    return aligned >= 0.75 * len(later)
+
+
+def shares_row(a: Block, b: Block) -> bool:
+    """Whether two blocks stand beside each other."""
+    return overlap(a.box[1], a.box[3], b.box[1], b.box[3]) > 0.5 * min(a.height, b.height)

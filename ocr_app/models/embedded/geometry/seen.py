@@ -1,0 +1,161 @@
+"""One page as geometry sees it: lines with tight boxes, type sizes, and what the layout network says of them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+
+import numpy as np
+
+from ocr_app.models.embedded.letters import is_wide
+from ocr_app.models.embedded.seeing.layout import CLASSES, PageLayout
+from ocr_app.types import Box, Run
+
+MONOSPACED = 0.025  # relative deviation of the advances of characters, in type of one width
+MIN_PITCH_CHARACTERS = 4  # shorter runs say little of the advance
+MIN_PITCH_RUNS = 3
+MIN_CODE_LINES = 3
+MIN_LETTERS = 3  # a line of fewer says nothing of its size
+# widths of letters in multiples of the type size, as usual text faces have them
+ADVANCES = {
+    **dict.fromkeys("iljI.,:;'|!‘’", 0.26),
+    **dict.fromkeys('tfr()[]{}-"`/\\“”', 0.34),
+    **dict.fromkeys("sczJ*", 0.46),
+    **dict.fromkeys("mwMW@%&—", 0.82),
+}
+LOWER, UPPER, OTHER, WIDE = 0.52, 0.66, 0.53, 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SeenLine:
+    """One detected line. Boxes in pixels of the page."""
+
+    index: int
+    box: Box  # of its ink
+    text: str
+    runs: tuple[int, ...]
+    run_boxes: tuple[Box, ...]
+    size: float  # of its type, estimated from the ink and the letters
+    stroke: float  # mean width of its strokes over the page's median; 1 where unknown
+    scores: np.ndarray  # (len(CLASSES),) probabilities
+
+    @property
+    def height(self) -> float:
+        return self.box[3] - self.box[1]
+
+    @property
+    def middle(self) -> float:
+        return (self.box[1] + self.box[3]) / 2
+
+    def score(self, *names: str) -> float:
+        return float(sum(self.scores[CLASSES.index(name)] for name in names))
+
+
+class SeenPage:
+    """All lines of one page."""
+
+    def __init__(
+        self,
+        size: tuple[int, int],
+        runs: tuple[Run, ...],
+        boxes: list[Box],
+        spans: list[tuple[int, int]],
+        strokes: list[float],
+        layout: PageLayout,
+    ):
+        self.width, self.height = size
+        self.runs = runs
+        self.layout = layout
+        known = [stroke for stroke in strokes if stroke > 0]
+        usual = median(known) if known else 1.0
+        scores = layout.classes if len(layout.classes) == len(boxes) else np.full((len(boxes), len(CLASSES)), 1 / 11)
+        self.lines = [
+            _seen_line(index, boxes[index], runs[first : first + count], first, strokes[index] / usual or 1.0, scores[index])
+            for index, (first, count) in enumerate(spans)
+        ]
+
+    @cached_property
+    def line_height(self) -> float:
+        """The usual distance that type needs, in pixels: 1.2 times the size of the running text."""
+        return 1.2 * self.body_size
+
+    @cached_property
+    def code_pitch(self) -> float | None:
+        """The advance of characters in the page's code, told by several lines in a row."""
+        for line in self.lines:
+            block = self.lines[line.index : line.index + MIN_CODE_LINES]
+            if len(block) == MIN_CODE_LINES and (pitch := monospaced_pitch(block, self.runs)):
+                return pitch
+        return None
+
+    @cached_property
+    def body_size(self) -> float:
+        """The type size of most characters."""
+        sizes = np.array([line.size for line in self.lines for _ in line.text])
+        return float(np.median(sizes)) if len(sizes) else 1.0
+
+
+def _seen_line(
+    index: int, box: Box, runs: tuple[Run, ...], first: int, stroke: float, scores: np.ndarray
+) -> SeenLine:
+    text = "".join(run.text + " " * run.has_space_after for run in runs).rstrip()
+    size = type_size(runs) or (box[3] - box[1])
+    boxes = tuple(run.box for run in runs)
+    return SeenLine(index, box, text, tuple(range(first, first + len(runs))), boxes, size, stroke, scores)
+
+
+def type_size(runs: tuple[Run, ...]) -> float | None:
+    """The type size of a line in pixels, from the widths of its runs: box heights vary with what rises and hangs.
+
+    None where there are too few letters to say.
+    """
+    usual = sum(advance(character) for run in runs for character in run.text)
+    if sum(len(run.text) for run in runs) < MIN_LETTERS:
+        return None
+    return sum(run.box[2] - run.box[0] for run in runs) / usual
+
+
+def advance(character: str) -> float:
+    """Usual width of a character, in multiples of its type size."""
+    if character in ADVANCES:
+        return ADVANCES[character]
+    if is_wide(character):
+        return WIDE
+    return UPPER if character.isupper() else LOWER if character.islower() else OTHER
+
+
+def pitches(lines: list[SeenLine], runs: tuple[Run, ...]) -> list[float]:
+    """The advance of a character in each run that says something of it: figures advance alike in all type."""
+    return [
+        (box[2] - box[0]) / (len(runs[index].text) - 0.15)
+        for line in lines
+        for index, box in zip(line.runs, line.run_boxes, strict=True)
+        if len(text := runs[index].text) >= MIN_PITCH_CHARACTERS
+        and not any(map(is_wide, text))
+        and sum(map(str.isalpha, text)) > len(text) / 2
+    ]
+
+
+def monospaced_pitch(lines: list[SeenLine], runs: tuple[Run, ...]) -> float | None:
+    """The advance of all characters of these lines in pixels, where it is one, as in code and on screens."""
+    advances = pitches(lines, runs)
+    if len(advances) < MIN_PITCH_RUNS:
+        return None
+    centre = median(advances)
+    deviations = sorted(abs(value - centre) for value in advances)
+    usual, largest = deviations[len(deviations) // 2], deviations[int(0.85 * (len(deviations) - 1))]
+    return centre if usual < MONOSPACED * centre and largest < 2 * MONOSPACED * centre else None
+
+
+def is_code(page: SeenPage, lines: list[SeenLine], *, is_heading: bool = False) -> bool:
+    """Whether lines are code: type of one width, or for few letters the width of the page's code.
+
+    A heading is code only in that case: three words may happen to advance alike.
+    """
+    pitch = monospaced_pitch(lines, page.runs)
+    if pitch is not None and not is_heading:
+        return True
+    advances = pitches(lines, page.runs)
+    if page.code_pitch is None or not advances:
+        return False
+    slack = MONOSPACED * page.code_pitch * (1 if is_heading else 2)
+    return len(advances) > is_heading and all(abs(value - page.code_pitch) < slack for value in advances)

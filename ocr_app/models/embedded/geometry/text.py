@@ -1,0 +1,149 @@
+"""Text blocks: which lines are paragraphs, list items, headings and code, and how their lines are joined."""
+
+import re
+from dataclasses import dataclass
+
+from ocr_app.models.embedded.geometry.blocks import Block, rows_of
+from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage, is_code
+from ocr_app.models.embedded.letters import opens_item
+from ocr_app.models.embedded.seeing.layout import CLASSES
+from ocr_app.types import RegionKind
+
+INDENT = 0.8  # sizes of the type: a first line set in by this much opens a paragraph
+SHORT_LINE = 0.8  # of its block: a line that ends before this ends a paragraph
+
+KINDS = {
+    "title": RegionKind.HEADING,
+    "section-header": RegionKind.HEADING,
+    "list-item": RegionKind.LIST_ITEM,
+    "caption": RegionKind.PARAGRAPH,
+    "footnote": RegionKind.FOOTNOTE,
+    "page-header": RegionKind.FURNITURE,
+    "page-footer": RegionKind.FURNITURE,
+}
+
+LIST_ITEM = CLASSES.index("list-item")
+SURE_ITEM = 0.85  # probability from which a block without a mark is an item all the same
+LARGE_HEADING = 1.5  # times the running text: what is set so large needs no second look
+MAX_HEADING_WORDS = 16
+
+CAPTION = re.compile(r"(table|figure|fig\.|tabelle|abbildung|abb\.|tableau|tabla|cuadro|表|图|圖)\s*[\dIVX]", re.IGNORECASE)
+SECTION = re.compile(r"\d{1,3}(\.\d{1,3})+[.)]?\s")
+
+BARE_NUMBER = re.compile(r"(chapter|part|section|appendix|annex|kapitel|teil|chapitre|partie)\s+[\dIVXA-Z]{1,5}\.?", re.IGNORECASE)
+
+Row = list[SeenLine]
+
+
+@dataclass(slots=True)
+class Part:
+    """A region to be written: rows of lines, or the cells of a table."""
+
+    kind: RegionKind
+    rows: list[Row]
+    level: int = 0
+    cells: list[list[list[int]]] | None = None
+
+    @property
+    def left(self) -> float:
+        return min(row[0].box[0] for row in self.rows)
+
+    @property
+    def text(self) -> str:
+        return " ".join(line.text for row in self.rows for line in row)
+
+
+def parts_of(page: SeenPage, block: Block) -> list[Part]:
+    """A block that is no table as regions."""
+    rows = rows_of(block.lines)
+    kind = KINDS.get(block.kind, RegionKind.PARAGRAPH)
+    if kind is RegionKind.FURNITURE:
+        return [Part(kind, rows)]
+    if is_code(page, block.lines, is_heading=kind is RegionKind.HEADING):
+        return [Part(RegionKind.CODE, rows)]
+    if kind is RegionKind.HEADING:
+        return [Part(kind, rows, level=1) if _is_heading(page, rows) else _typed(RegionKind.PARAGRAPH, rows, block)]
+    return [_typed(kind, rows, block) for rows in _paragraphs(page, rows, kind)]
+
+
+def _is_heading(page: SeenPage, rows: list[Row]) -> bool:
+    """Whether what the network takes for a heading reads like one."""
+    text = " ".join(line.text for row in rows for line in row)
+    if CAPTION.match(text):
+        return False
+    size = max(line.size for row in rows for line in row) / page.body_size
+    num_words = len(text.split())
+    if size > LARGE_HEADING:
+        return True
+    return num_words <= MAX_HEADING_WORDS and not text.endswith(":") and not (text.endswith(".") and num_words > 8)
+
+
+def _typed(kind: RegionKind, rows: list[Row], block: Block) -> Part:
+    is_marked = opens_with_mark(rows[0])
+    if kind is RegionKind.LIST_ITEM and not is_marked:
+        is_marked = SECTION.match(" ".join(line.text for line in rows[0][:2])) is not None
+    if is_marked and kind is RegionKind.PARAGRAPH:
+        return Part(RegionKind.LIST_ITEM, rows, level=1)
+    if kind is RegionKind.LIST_ITEM and not is_marked and block.scores[LIST_ITEM] < SURE_ITEM:
+        return Part(RegionKind.PARAGRAPH, rows)
+    return Part(kind, rows, level=int(kind is RegionKind.LIST_ITEM))
+
+
+def opens_with_mark(row: Row) -> bool:
+    """Whether a row begins with a bullet or an item's number."""
+    return opens_item(" ".join(line.text for line in row[:2]))
+
+
+def _paragraphs(page: SeenPage, rows: list[Row], kind: RegionKind) -> list[list[Row]]:
+    """Rows parted where a paragraph or an item begins."""
+    left = min(row[0].box[0] for row in rows)
+    right = max(row[-1].box[2] for row in rows)
+    paragraphs: list[list[Row]] = []
+    for row in rows:
+        if not paragraphs or _begins(page, paragraphs[-1], row, (left, right), kind):
+            paragraphs.append([])
+        paragraphs[-1].append(row)
+    return paragraphs
+
+
+def _begins(page: SeenPage, paragraph: list[Row], row: Row, sides: tuple[float, float], kind: RegionKind) -> bool:
+    left, right = sides
+    before = paragraph[-1]
+    em = page.body_size
+    if opens_with_mark(row):
+        return True
+    ends_early = before[-1].box[2] < left + SHORT_LINE * (right - left)
+    if kind is RegionKind.LIST_ITEM or opens_with_mark(paragraph[0]):
+        return row[0].box[0] < paragraph[0][0].box[0] + 0.4 * em and ends_early
+    is_set_in = row[0].box[0] - left > INDENT * em and before[0].box[0] - left < INDENT * em / 2
+    return is_set_in and (ends_early or right - left > 20 * em)
+
+
+def joined(page: SeenPage, parts: list[Part]) -> list[Part]:
+    """Regions with those put together that the network took apart: headings of several lines, items, code."""
+    kept: list[Part] = []
+    for part in parts:
+        if kept and _goes_on(page, kept[-1], part):
+            kept[-1].rows += part.rows
+        else:
+            kept.append(part)
+    return kept
+
+
+def _goes_on(page: SeenPage, before: Part, part: Part) -> bool:
+    if part.cells is not None or before.cells is not None:
+        return False
+    gap = part.rows[0][0].box[1] - max(line.box[3] for line in before.rows[-1])
+    size = max(line.size for line in before.rows[-1])
+    if gap < -size:
+        return False
+    if before.kind is part.kind is RegionKind.HEADING:
+        is_alike = abs(part.rows[0][0].size - size) < 0.12 * size
+        return is_alike and (gap < 0.9 * size or BARE_NUMBER.fullmatch(before.text) is not None) and not opens_with_mark(part.rows[0])
+    if before.kind is part.kind is RegionKind.CODE:
+        return gap < 1.5 * page.body_size
+    if before.kind is RegionKind.LIST_ITEM and part.kind in (RegionKind.LIST_ITEM, RegionKind.PARAGRAPH):
+        is_marked = opens_with_mark(part.rows[0]) or SECTION.match(part.text)
+        is_under = part.left > before.left + 0.5 * page.body_size and abs(part.left - before.rows[0][-1].box[0]) < 3 * page.body_size
+        return not is_marked and gap < 0.6 * page.body_size and is_under and not before.text.endswith((".", ":", ";"))
+    return False
