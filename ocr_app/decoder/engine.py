@@ -184,7 +184,7 @@ class Engine:
         assert sequence.status is SequenceStatus.DECODING, f"sequence {sequence.id} reads no page"
         sequence.status = SequenceStatus.WAITING
 
-    def sample(self, sequence: Sequence | None = None) -> KVCounters:
+    def counters(self, sequence: Sequence | None = None) -> KVCounters:
         """Count what one sequence holds, or all of them with the whole pool."""
         counted = list(self.sequences.values()) if sequence is None else [sequence]
         num_blocks = sum(each.blocks.num_blocks for each in counted)

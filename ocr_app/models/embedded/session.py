@@ -175,9 +175,9 @@ class EmbeddedSession:
         return proposed[:num_accepted], chosen[num_accepted - 1]
 
     def _sample(self) -> KVSample:
-        counters: KVCounters = self._engine.sample(self._sequence)
+        counters: KVCounters = self._engine.counters(self._sequence)
         return KVSample(
-            self._engine.sample().allocated_bytes,
+            self._engine.counters().allocated_bytes,
             counters.live_bytes,
             counters.attended_tokens,
             counters.resident_pages,
