@@ -5,11 +5,11 @@ engine or oracle.
 from dataclasses import dataclass, field
 
 import torch
+from oracle import Oracle
 from torch import Tensor
 
 from ocr_app.config import SparsityConfig
 from ocr_app.decoder.engine import Engine
-from ocr_app.decoder.oracle import Oracle
 from ocr_app.decoder.sequence import Sequence
 from ocr_app.models.toy import ToyModel, ToyState, toy_spec
 

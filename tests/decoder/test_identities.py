@@ -14,12 +14,12 @@ from decoder_support import (
     small,
     stored_kv,
 )
+from oracle import Oracle
 from torch import Tensor
 
 from ocr_app.config import ROUTING_NAMES
 from ocr_app.decoder.attention import explicit_attention
 from ocr_app.decoder.engine import Engine
-from ocr_app.decoder.oracle import Oracle
 from ocr_app.models.toy import ToyModel, ToyState, toy_spec
 
 
@@ -154,7 +154,7 @@ def _plain_pass(model: ToyModel, tokens: Tensor) -> Tensor:
 @pytest.mark.parametrize("mode", ["full", "rswa", "sparse"])
 @pytest.mark.parametrize("draft", [2, 7, 8, 9])
 def test_drafts_equal_single_steps(mode: str, draft: int):
-    """Drafts of several tokens, their tail rolled back and written again: the same logits as token by token."""
+    """Drafts of several tokens, their tail rolled back and written again: the logits of single steps."""
     script, config = Script.draw([40, 33, 41, 35, 39], 20), small()
     model = ToyModel(toy_spec(), has_router=True)
     single = read_with_engine(script, config, model, mode=mode)
