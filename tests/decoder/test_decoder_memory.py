@@ -164,7 +164,16 @@ def test_allocated_bytes_are_the_bytes_that_exist(dtype: str):
             ]
         )
         rotary = engine.model._axes.nbytes + engine.model._rates.nbytes
-        assert engine.counters().allocated_bytes == tensor_bytes() - before - weights - rotary
+        others = before + weights + rotary
+        assert engine.counters().allocated_bytes == tensor_bytes() - others
+        reader = Reader(engine, Script.draw([50] * 3, 5))
+        logits = reader.read()
+        engine._settle()  # what the last step observed is not kept
+        pages = sum(page.nbytes for page in reader.script.pages)
+        others += logits.nbytes + pages + reader.sequence.attended[0].nbytes
+        assert engine.counters().allocated_bytes == tensor_bytes() - others
+        assert engine.store.scratch_bytes > 0
+        assert engine._plans.nbytes > 0
 
 
 def tensor_bytes() -> int:
@@ -260,7 +269,7 @@ class FailingPrefill(ToyModel):
 
 def test_a_failed_prefill_enters_no_page_and_can_be_tried_again():
     script = Script.draw([30, 27], 6)
-    expected = read_with_engine(script, small())
+    expected = read_with_engine(script, small(), ToyModel(toy_spec()))
     with Engine(FailingPrefill(toy_spec()), small()) as engine:
         reader = Reader(engine, script)
         reader.open_page(0)

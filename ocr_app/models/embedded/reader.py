@@ -103,7 +103,6 @@ class PointerReader(nn.Module):
     """The network, and the five methods the engine calls."""
 
     reference_is_causal = False
-    page_kv_is_independent = True
 
     def __init__(self, shape: ReaderShape | None = None):
         super().__init__()
