@@ -28,7 +28,8 @@ def open_embedded(config: AppConfig) -> "EmbeddedSession":
     ones expected.
     """
     torch.set_num_threads(config.reader.threads)
-    return EmbeddedSession(config, VisualEncoder(config.encoder), load_reader(config.reader.weight_path))
+    model = load_reader(config.reader.weight_path, config.reader.device)
+    return EmbeddedSession(config, VisualEncoder(config.encoder), model)
 
 
 @dataclass(slots=True)
