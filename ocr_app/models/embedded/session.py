@@ -93,7 +93,7 @@ class EmbeddedSession:
             if step % SAMPLE_EVERY_STEPS == 0:
                 yield self._sample()
             if should_stop():
-                verdict, reason = Verdict.CANCELLED, "stopped while this page was being read"
+                verdict, reason = Verdict.INCOMPLETE, "stopped while this page was being read"
                 break
             if written.num_tokens > self._max_page_tokens:
                 verdict, reason = (
@@ -123,9 +123,8 @@ class EmbeddedSession:
     ) -> Iterator[TextDelta | KVSample | PageReading]:
         self._engine.end_page(self._sequence)
         left = [run for run in range(state.num_runs) if not state.is_copied[run]]
-        text = (
-            writer.finish() if verdict is Verdict.CANCELLED else writer.add_unplaced(left) + writer.finish()
-        )
+        is_stopped = verdict is Verdict.INCOMPLETE
+        text = writer.finish() if is_stopped else writer.add_unplaced(left) + writer.finish()
         if text:
             yield TextDelta(page.page_index, text)
         yield self._sample()
