@@ -165,4 +165,4 @@ class AppConfig:
 
 def _require(name: str, value: object, is_valid: bool, rule: str) -> None:
     if not is_valid:
-        raise ConfigError(f"{name} is {value!r}; it must be {rule}.")
+        raise ConfigError(f"{name} is {value!r}; it must be {rule}.", setting=name)

@@ -73,8 +73,9 @@ def _section(name: str, section: type, settings: Mapping[str, _Setting]) -> Any:
     try:
         return section(**{key: setting.value for key, setting in given.items()})
     except ConfigError as error:
-        key = str(error).split(" ", 1)[0]  # the checks in config begin with the field's name
-        raise ConfigError(f"{name}.{error} ({given[key].source if key in given else 'default'})") from None
+        key = error.setting or ""
+        source = given[key].source if key in given else "default"
+        raise ConfigError(f"{name}.{error} ({source})", setting=f"{name}.{key}") from None
 
 
 def _from_command_line(cli: Mapping[str, Any]) -> dict[str, _Setting]:
@@ -86,9 +87,8 @@ def _from_command_line(cli: Mapping[str, Any]) -> dict[str, _Setting]:
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, _Setting]:
     settings: dict[str, _Setting] = {}
-    for name in sorted(
-        environ, key=lambda name: name not in ENV_SHORT
-    ):  # the full name wins over the short one
+    # short names first: the full name wins over the short one
+    for name in sorted(environ, key=lambda name: name not in ENV_SHORT):
         if not name.startswith(ENV_PREFIX) or name == ENV_CONFIG_FILE:
             continue
         if name not in ENV_NAMES:
@@ -124,7 +124,8 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         ) from None
     if not isinstance(content, dict | NoneType):
         raise ConfigError(
-            f"The settings file {path.name} must hold sections, like `loader:` with `dpi: 150` indented under it."
+            f"The settings file {path.name} must hold sections, like `loader:` with `dpi: 150` indented "
+            "under it."
         )
     return content or {}
 

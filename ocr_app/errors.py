@@ -12,10 +12,14 @@ class OCRError(Exception):
 
 
 class ConfigError(OCRError):
-    """A setting is unknown or out of range."""
+    """A setting is unknown or out of range. `setting` is its bare name where one value is to blame."""
 
     http_status = 422
     exit_code = 3
+
+    def __init__(self, message: str, setting: str | None = None) -> None:
+        super().__init__(message)
+        self.setting = setting
 
 
 class UnsupportedFileError(OCRError):

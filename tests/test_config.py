@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ocr_app.config import AppConfig
+from ocr_app.config import AppConfig, LoaderConfig
 from ocr_app.config_sources import ENV_NAMES, KINDS, load_config
 from ocr_app.errors import ConfigError
 
@@ -141,6 +141,18 @@ def test_a_refused_setting_is_named_with_its_value_and_source(cli, environ, text
         load_config(cli, environ, yaml_file(text))
     for word in words:
         assert word in str(caught.value)
+
+
+def test_a_value_out_of_range_names_its_setting_whatever_the_message_says(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(LoaderConfig, "__post_init__", lambda self: refuse("Too fine", setting="dpi"))
+    with pytest.raises(ConfigError) as caught:
+        load_config({"loader.dpi": 90}, {})
+    assert caught.value.setting == "loader.dpi"
+    assert "(command line)" in str(caught.value)
+
+
+def refuse(message: str, setting: str) -> None:
+    raise ConfigError(message, setting)
 
 
 def test_a_missing_file_is_named_without_its_folder(tmp_path: Path):

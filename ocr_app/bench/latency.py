@@ -221,7 +221,7 @@ def _step_time(mode: str, time: Timing, engine: Engine, sequence: Sequence) -> S
         mode,
         len(sequence.page_tokens),
         time,
-        engine.sample(sequence).attended_tokens or 0,
+        engine.counters(sequence).attended_tokens or 0,
         weight_bytes,
         kv_bytes,
     )

@@ -151,7 +151,7 @@ def _full_reading(
             **reading,
             "pool_bytes": engine.store.nbytes,
             "is": "measured",
-            "tokens": engine.sample().attended_tokens,
+            "tokens": engine.counters().attended_tokens,
         }
 
 
@@ -168,7 +168,7 @@ def _reading(engine: Engine, num_pages: int, device: str) -> Reading:
         store.nbytes,
         sum(tensor.nbytes for tensor in kv_tensors),
         torch.cuda.memory_allocated() if device == "cuda" else None,
-        engine.sample().attended_tokens,
+        engine.counters().attended_tokens,
     )
 
 

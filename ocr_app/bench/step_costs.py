@@ -26,7 +26,7 @@ def bytes_read(engine: Engine, sequences: list[Sequence]) -> tuple[int, int]:
     """Bytes one step must read at least: weights, and the blocks that hold the tokens it attended."""
     model = engine.model
     weights = [*model.qkv, *model.out, *model.up, *model.down, model.embedding]
-    tokens = sum(engine.sample(sequence).attended_tokens or 0 for sequence in sequences)
+    tokens = sum(engine.counters(sequence).attended_tokens or 0 for sequence in sequences)
     return sum(tensor.nbytes for tensor in weights), tokens * engine.store.bytes_per_slot
 
 

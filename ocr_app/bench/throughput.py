@@ -217,7 +217,7 @@ def _documents(engine: Engine, options: argparse.Namespace, count: int) -> list[
 
 
 def _rate(name: str, engine: Engine, time: Timing) -> Rate:
-    counters = engine.sample()
+    counters = engine.counters()
     num_documents = len(engine.sequences)
     return Rate(
         name, num_documents, time, (counters.attended_tokens or 0) // num_documents, engine.store.nbytes

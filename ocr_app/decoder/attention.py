@@ -3,8 +3,8 @@ not why they were chosen.
 
     attend(queries (B, H, T, D), store, layer, block_ids (B, N), bias (B, T, N * S)) -> (B, H, T, D)
 
-`bias` is added to the logits: -inf hides a slot. `dense` is the oracle: explicit logits, softmax and sums in
-float64. `gather` copies the chosen blocks together and calls scaled_dot_product_attention, which picks a
+`bias` is added to the logits: -inf hides a slot. `dense` is the plain one: explicit logits, softmax and sums
+in float64. `gather` copies the chosen blocks together and calls scaled_dot_product_attention, which picks a
 flash kernel where the device has one. `flash` (flash-attn over block tables) is refused everywhere for now:
 its kernels take no bias per block and, in version 2, only blocks of 256 tokens.
 """

@@ -24,17 +24,16 @@ from torch import Tensor
 
 from ocr_app.config import ATTENTION_MODES, SparsityConfig
 from ocr_app.decoder.attention import attend_page, resolve_backend
-from ocr_app.decoder.kv_blocks import BlockPool, BlockRecord, SequenceBlocks, ceil_div
-from ocr_app.decoder.kv_cache import NAMED_DTYPES, KVStore
+from ocr_app.decoder.kv_blocks import BlockPool, SequenceBlocks, ceil_div
+from ocr_app.decoder.kv_cache import KVStore, named_dtype
+from ocr_app.decoder.plans import PlanCache, text_window
 from ocr_app.decoder.protocol import DecoderModel
-from ocr_app.decoder.residency import close_chunk, keep_observation, make_room
-from ocr_app.decoder.retention import MAX_DRAFT_TOKENS, text_reserve_blocks
+from ocr_app.decoder.residency import close_chunk, keep_observation, make_room, text_blocks_to_come
+from ocr_app.decoder.retention import MAX_STEP_TOKENS, text_reserve_blocks
 from ocr_app.decoder.sequence import KVCounters, Sequence, SequenceStatus
-from ocr_app.decoder.step_plan import Observation, ReadingList, StepPlan, padded_blocks, text_columns
+from ocr_app.decoder.step_plan import Observation, padded_blocks
 from ocr_app.errors import ConfigError, NonFiniteLogitsError
 from ocr_app.types import ResidentPage
-
-UNLIMITED_WINDOW = 2**39
 
 
 class Engine:
@@ -64,14 +63,14 @@ class Engine:
             self.spec,
             num_blocks,
             sparsity.block_size,
-            dtype=_store_dtype(dtype, self.spec.dtype),
+            dtype=named_dtype(dtype, self.spec.dtype),
             device=device,
             has_key_range=sparsity.routing == "minmax",
         )
         self.sequences: dict[int, Sequence] = {}
         self.num_steps = 0
         self._ids = itertools.count()
-        self._plan: tuple[Hashable, StepPlan] | None = None
+        self._plans = PlanCache(self.store, self.spec, sparsity, mode)
         self._observed: tuple[Observation | None, list[Sequence]] | None = None
         self._reusable: dict[tuple[Hashable, int], tuple[int, int]] = {}
 
@@ -88,10 +87,10 @@ class Engine:
         for sequence in list(self.sequences.values()):
             self.remove(sequence)
 
-    def add_sequence(self, state: Any, *, mode: str | None = None) -> Sequence:
-        """Let a document join; `mode` overrides the engine's for this one."""
+    def add_sequence(self, state: Any) -> Sequence:
+        """Let a document join."""
         blocks = SequenceBlocks(self.pool, self.sparsity.block_size)
-        sequence = Sequence(next(self._ids), state, _checked_mode(mode or self.mode), blocks)
+        sequence = Sequence(next(self._ids), state, blocks)
         self.sequences[sequence.id] = sequence
         return sequence
 
@@ -103,7 +102,7 @@ class Engine:
             sequence.num_open_tokens = 0  # what its last step observed no longer counts
             sequence.blocks.release()
             sequence.status = SequenceStatus.REMOVED
-            self._plan = None
+            self._plans.forget()
 
     @torch.inference_mode()
     def prefill(
@@ -184,13 +183,13 @@ class Engine:
         assert sequence.status is SequenceStatus.DECODING, f"sequence {sequence.id} reads no page"
         sequence.status = SequenceStatus.WAITING
 
-    def sample(self, sequence: Sequence | None = None) -> KVCounters:
+    def counters(self, sequence: Sequence | None = None) -> KVCounters:
         """Count what one sequence holds, or all of them with the whole pool."""
         counted = list(self.sequences.values()) if sequence is None else [sequence]
         num_blocks = sum(each.blocks.num_blocks for each in counted)
         attended = [int(each.attended[0][each.attended[1]]) for each in counted if each.attended is not None]
         return KVCounters(
-            allocated_bytes=self.store.nbytes
+            allocated_bytes=self._allocated_bytes()
             if sequence is None
             else num_blocks * self.store.bytes_per_block,
             live_bytes=sum(each.blocks.num_live_tokens for each in counted) * self.store.bytes_per_slot,
@@ -209,24 +208,27 @@ class Engine:
         self.pool.check_integrity(sequence.blocks for sequence in self.sequences.values())
         assert self.store.num_blocks == self.pool.num_blocks, "pool and store differ in size"
 
+    def _allocated_bytes(self) -> int:
+        """Bytes of the pool, and of what steps keep to read from it: gathered KV, tables, biases."""
+        return self.store.nbytes + self.store.scratch_bytes + self._plans.nbytes
+
     # One decode step
 
     def _append_tokens(self, sequences: list[Sequence], tokens: list[list[int]]) -> tuple[Tensor, Tensor]:
-        """Take the slots of the new tokens: slots and output positions, both (B, T), padded like the tokens."""
+        """Take the slots of the new tokens: slots and positions, both (B, T), padded like the tokens."""
         for sequence, row in zip(sequences, tokens, strict=True):
-            assert 1 <= len(row) <= MAX_DRAFT_TOKENS, (
-                f"{len(row)} tokens in one step; 1 to {MAX_DRAFT_TOKENS} are allowed"
+            assert 1 <= len(row) <= MAX_STEP_TOKENS, (
+                f"{len(row)} tokens in one step; 1 to {MAX_STEP_TOKENS} are allowed"
             )
-            sequence.blocks.slide_text(self._window(sequence))
+            sequence.blocks.slide_text(text_window(self.mode, self.sparsity))
             self._grow(sequence, num_text_blocks=sequence.blocks.text.num_missing_blocks(len(row)))
             sequence.blocks.reserve_text(len(row))
         width = max(len(row) for row in tokens)
         slots, positions = [], []
         for sequence, row in zip(sequences, tokens, strict=True):
             first, padding = sequence.num_output_tokens, width - len(row)
-            slots.append(
-                sequence.blocks.text.append(len(row)) + [0] * padding
-            )  # slot 0 lies in the null block
+            # slot 0 lies in the null block
+            slots.append(sequence.blocks.text.append(len(row)) + [0] * padding)
             sequence.num_open_tokens = len(row)
             positions.append([*range(first, first + len(row)), *[first + len(row) - 1] * padding])
         return torch.tensor(slots, device=self.store.device), torch.tensor(
@@ -234,7 +236,7 @@ class Engine:
         )
 
     def _forward(self, sequences: list[Sequence], tokens: Tensor, slots: Tensor, positions: Tensor) -> Tensor:
-        plan = self._plan_for(sequences, tokens.shape[1])
+        plan = self._plans.plan_for(sequences, tokens.shape[1])
         plan.begin(
             [each.blocks.text for each in sequences],
             [each.blocks.text_version for each in sequences],
@@ -257,62 +259,6 @@ class Engine:
         self._count_step(sequences, plan.count_attended(bias))
         return logits
 
-    def _plan_for(self, sequences: list[Sequence], num_tokens: int) -> StepPlan:
-        """The plan of this batch, kept until its members, their pages or the size of the text tables change."""
-        key = tuple((sequence.id, sequence.blocks.reference_version) for sequence in sequences)
-        if self._plan is not None:
-            kept_key, plan = self._plan
-            max_tokens = max(num_tokens, plan.max_tokens)
-            if (
-                key == kept_key
-                and max_tokens == plan.max_tokens
-                and self._text_columns(sequences, max_tokens) <= plan.num_text_blocks
-            ):
-                return plan
-        else:
-            max_tokens = num_tokens
-        plan = StepPlan(
-            [self._reading_list(sequence) for sequence in sequences],
-            self.store,
-            self.spec,
-            self.sparsity,
-            num_text_blocks=self._text_columns(sequences, max_tokens),
-            max_tokens=max_tokens,
-        )
-        self._plan = (key, plan)
-        return plan
-
-    def _reading_list(self, sequence: Sequence) -> ReadingList:
-        if sequence.mode != "sparse":
-            return ReadingList(sequence.records, [], [], self._window(sequence), scores_relevance=False)
-        current = sequence.chunk[-1]
-        always = sequence.chunk[-1 - self.sparsity.overlap_pages :]
-        fixed: list[BlockRecord] = []
-        candidates: list[tuple[int, BlockRecord]] = []
-        for page_index, page in sequence.pages.items():
-            if page_index in always:
-                fixed += page.records
-            elif current - page_index <= self.sparsity.page_window:
-                candidates += [(page_index, record) for record in page.records]
-        return ReadingList(
-            fixed,
-            [record for _, record in candidates],
-            [page_index for page_index, _ in candidates],
-            self._window(sequence),
-            scores_relevance=True,
-        )
-
-    def _text_columns(self, sequences: list[Sequence], max_tokens: int) -> int:
-        windows = [self.sparsity.text_window if sequence.mode != "full" else None for sequence in sequences]
-        pairs = zip(sequences, windows, strict=True)
-        return max(
-            text_columns(sequence.blocks.text, window, self.sparsity, max_tokens)
-            for sequence, window in pairs
-        )
-
-    def _window(self, sequence: Sequence) -> int:
-        return UNLIMITED_WINDOW if sequence.mode == "full" else self.sparsity.text_window
-
     def _count_step(self, sequences: list[Sequence], attended: Tensor) -> None:
         self.num_steps += 1
         for row, sequence in enumerate(sequences):
@@ -322,9 +268,8 @@ class Engine:
         self, hidden: Tensor, positions: Tensor, block_ids: Tensor, earlier: tuple[Tensor, Tensor] | None
     ) -> Tensor:
         """Run a page's reference tokens through all layers and write their keys and values."""
-        for layer in range(
-            self.spec.num_layers if len(block_ids) else 0
-        ):  # a blank page has nothing to compute
+        # a blank page has nothing to compute
+        for layer in range(self.spec.num_layers if len(block_ids) else 0):
             queries, keys, values = self.model.project(layer, hidden, positions)
             self._write_layer(layer, block_ids, keys[0].transpose(0, 1), values[0].transpose(0, 1))
             before = (*self.store.gather(layer, earlier[0], queries.dtype), earlier[1]) if earlier else None
@@ -356,22 +301,24 @@ class Engine:
             keep_observation(observation, counts, self.store)
 
     def _checked(self, logits: Tensor) -> Tensor:
-        if not bool(
-            (logits.amax(-1) < float("inf")).all()
-        ):  # the maximum carries NaN and infinity; -inf is a model's way to forbid
+        # the maximum carries NaN and infinity; -inf is a model's way to forbid
+        if not bool((logits.amax(-1) < float("inf")).all()):
             raise NonFiniteLogitsError(
-                f"The decoder gave NaN or infinite logits at step {self.num_steps} with {self.spec.dtype} weights and a "
-                f"{self.store.dtype} KV cache. Use float32, or bfloat16 in place of float16."
+                f"The decoder gave NaN or infinite logits at step {self.num_steps} with {self.spec.dtype} "
+                f"weights and a {self.store.dtype} KV cache. Use float32, or bfloat16 in place of float16."
             )
         return logits
 
     # Pages coming and going
 
     def _enter_page(self, sequence: Sequence, page_index: int, num_tokens: int) -> Tensor:
-        """Take the blocks of a new page, for which there is room, and make it current; returns its block ids."""
+        """Take the blocks of a new page, for which there is room, and make it current; returns their ids."""
         count = ceil_div(num_tokens, self.sparsity.block_size)
         self._grow(sequence, num_page_blocks=count)
-        self.pool.require(count + (0 if self._may_grow else self._text_blocks_to_come()))
+        keeps_none = self._may_grow or self.mode == "full"
+        self.pool.require(
+            count + (0 if keeps_none else text_blocks_to_come(self.sequences.values(), self.sparsity))
+        )
         page = sequence.blocks.add_page(page_index, num_tokens)
         block_ids = torch.tensor(page.block_ids, dtype=torch.int64, device=self.store.device)
         self.store.forget_reads(block_ids)
@@ -385,7 +332,7 @@ class Engine:
             f"page {page_index} comes after page {sequence.chunk[-1]}"
         )
         self._settle()
-        if sequence.mode == "sparse":
+        if self.mode == "sparse":
             if len(sequence.chunk) == self.sparsity.chunk_pages:
                 close_chunk(sequence, page_index, self.store, self.sparsity)
             make_room(sequence, num_tokens, self.sparsity)
@@ -404,14 +351,6 @@ class Engine:
             [records], len(records), self.sparsity.block_size, self.spec.dtype, self.store.device
         )
 
-    def _text_blocks_to_come(self) -> int:
-        """Blocks that running documents may still need for their windows: a page must not take them from a
-        pool that cannot grow.
-        """
-        reserve = text_reserve_blocks(self.sparsity)
-        windowed = [sequence for sequence in self.sequences.values() if sequence.mode != "full"]
-        return sum(max(reserve - len(sequence.blocks.text.block_ids), 0) for sequence in windowed)
-
     def _write_layer(self, layer: int, block_ids: Tensor, keys: Tensor, values: Tensor) -> None:
         heads = self.model.router_heads
         self.store.write_page(layer, block_ids, keys, values, None if heads is None else heads[layer])
@@ -423,7 +362,7 @@ class Engine:
         missing = num_page_blocks + num_text_blocks - self.pool.num_free_blocks
         if missing <= 0 or not self._may_grow:
             return
-        if sequence.mode == "sparse":  # the need: the page, and all the text that the window may come to hold
+        if self.mode == "sparse":  # the need: the page, and all the text that the window may come to hold
             num_text_blocks = max(
                 text_reserve_blocks(self.sparsity) - len(sequence.blocks.text.block_ids), num_text_blocks
             )
@@ -438,7 +377,7 @@ class Engine:
         source_id, num_blocks = self._reusable.get((reuse_key, page_index), (-1, 0))
         source = self.sequences.get(source_id)
         page = source.pages.get(page_index) if source else None
-        if page is None or page.num_blocks != num_blocks or not self.model.page_kv_is_independent:
+        if page is None or page.num_blocks != num_blocks or self.model.reference_is_causal:
             self._reusable.pop((reuse_key, page_index), None)
             return False
         self._open_page(sequence, page_index, page.num_tokens)
@@ -451,14 +390,6 @@ def _checked_mode(mode: str) -> str:
     if mode not in ATTENTION_MODES:
         raise ConfigError(f"mode is {mode!r}; it must be one of {', '.join(ATTENTION_MODES)}.")
     return mode
-
-
-def _store_dtype(dtype: str | torch.dtype | None, default: torch.dtype) -> torch.dtype:
-    if isinstance(dtype, str):
-        if dtype not in NAMED_DTYPES:
-            raise ConfigError(f"kv_dtype is {dtype!r}; it must be one of {', '.join(NAMED_DTYPES)}.")
-        return NAMED_DTYPES[dtype]
-    return dtype or default
 
 
 def _padded_tokens(tokens: list[list[int]], device: torch.device) -> Tensor:

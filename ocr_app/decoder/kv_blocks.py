@@ -2,10 +2,10 @@
 
 Integers only: nothing here knows of tensors, bytes or models, so every rule can be tested in microseconds.
 
-    pool     physical ids 1 .. num_blocks - 1; id 0 is the null block, which pads tables and is never handed
-    out page     the blocks of one page's reference tokens, in place order; after eviction a subset of them
-    text     a run of blocks over output tokens [first_token, num_tokens); slides forward, rolls back at its
-    end sequence all of these for one document, with the limit they may not pass together
+    pool      physical ids 1 .. num_blocks - 1; id 0 is the null block, which pads tables and is nobody's
+    page      the blocks of one page's reference tokens, in place order; after eviction a subset of them
+    text      blocks over output tokens [first_token, num_tokens); slides forward, rolls back at its end
+    sequence  all of these for one document, with the limit they may not pass together
 """
 
 from collections import Counter
@@ -58,8 +58,8 @@ class BlockPool:
         """Raise OutOfMemoryError unless `count` blocks are free."""
         if count > self.num_free_blocks:
             raise OutOfMemoryError(
-                f"The KV cache has {self.num_free_blocks} of {self.num_blocks - 1} blocks free and {count} are needed. "
-                "Run fewer documents at once, or lower the page window or the resolution."
+                f"The KV cache has {self.num_free_blocks} of {self.num_blocks - 1} blocks free and {count} "
+                "are needed. Run fewer documents at once, or lower the page window or the resolution."
             )
 
     def share(self, block_ids: Iterable[int]) -> None:

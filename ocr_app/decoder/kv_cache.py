@@ -7,11 +7,14 @@ serve the router: kind 0 is the pooled key, kinds 1 and 2 are the least and grea
 for the `minmax` policy. Block 0 is the null block: padding reads it under a -inf bias.
 """
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor
 
 from ocr_app.decoder.protocol import KVSpec
 from ocr_app.decoder.routing import block_summaries
+from ocr_app.errors import ConfigError
 
 POOLED, MINIMUM, MAXIMUM = 0, 1, 2
 NAMED_DTYPES = {
@@ -52,12 +55,10 @@ class KVStore:
         scale_layers = layers if self.is_quantised else ()
         self.key_scales = [self._zeros(num_blocks, slot_shape[:2], torch.float16) for _ in scale_layers]
         self.value_scales = [self._zeros(num_blocks, slot_shape[:2], torch.float16) for _ in scale_layers]
-        self.relevance = self._zeros(
-            num_blocks, (), torch.float32
-        )  # summed over output tokens since the last chunk border
-        self.last_read = self._zeros(
-            num_blocks, (), torch.int64
-        )  # index of the output token that last read the block
+        # summed over output tokens since the last chunk border
+        self.relevance = self._zeros(num_blocks, (), torch.float32)
+        # index of the output token that last read the block
+        self.last_read = self._zeros(num_blocks, (), torch.int64)
         self._scratch: dict[str, Tensor] = {}
 
     @property
@@ -86,7 +87,7 @@ class KVStore:
     @property
     def scratch_bytes(self) -> int:
         """Bytes of the buffers that a step gathers into; one layer's worth, shared by all layers."""
-        return sum(tensor.untyped_storage().nbytes() for tensor in self._scratch.values())
+        return storage_bytes(self._scratch.values())
 
     def grow(self, num_blocks: int) -> None:
         """Make room for `num_blocks` in all; contents and ids stay."""
@@ -215,9 +216,24 @@ class KVStore:
         ]
 
 
+def storage_bytes(tensors: Iterable[Tensor]) -> int:
+    """Bytes of memory behind tensors, each storage counted once."""
+    storages = [tensor.untyped_storage() for tensor in tensors]
+    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
+
+
 def quantise(rows: Tensor) -> tuple[Tensor, Tensor]:
     """Symmetric 8-bit rows (..., D) with one float16 scale each (...): the greatest magnitude becomes 127."""
     rows = rows.float()
     scales = (rows.abs().amax(-1) / 127).clamp(min=1e-7).half()
     quantised = (rows / scales.float().unsqueeze(-1)).round_().clamp_(-127, 127)
     return quantised.to(torch.int8), scales
+
+
+def named_dtype(dtype: str | torch.dtype | None, default: torch.dtype) -> torch.dtype:
+    """The dtype that a setting names, `default` where it is None. Raises ConfigError for an unknown name."""
+    if not isinstance(dtype, str):
+        return dtype or default
+    if dtype not in NAMED_DTYPES:
+        raise ConfigError(f"kv_dtype is {dtype!r}; it must be one of {', '.join(NAMED_DTYPES)}.")
+    return NAMED_DTYPES[dtype]

@@ -42,15 +42,12 @@ class DecoderModel(Protocol):
     `states` are the model's own per-sequence objects (the page being read, the reading cursor, the grammar);
     the engine keeps and passes them without looking inside. `reference_is_causal` False means that the
     reference tokens of a page see each other in both directions and nothing else, so that a page's KV is
-    independent of its neighbours (`page_kv_is_independent`).
+    independent of its neighbours and may be shared.
     """
 
     kv_spec: KVSpec
     reference_is_causal: bool
-    page_kv_is_independent: bool
-    router_heads: (
-        Tensor | None
-    )  # (layers, D) learned pooling vectors of the `dash` router; None: keys are averaged
+    router_heads: Tensor | None  # (layers, D) pooling vectors of the `dash` router; None: keys are averaged
 
     def embed_reference(self, state: Any, page: Any) -> tuple[Tensor, Tensor]:
         """Embed one page's reference tokens: hidden (1, T, W) and positions (1, T, P), whatever `project`
@@ -69,7 +66,7 @@ class DecoderModel(Protocol):
         ...
 
     def finish_layer(self, layer: int, hidden: Tensor, attended: Tensor) -> Tensor:
-        """Output projection, residual and MLP after attention. attended is (B, H, T, D); returns (B, T, W)."""
+        """Output projection, residual and MLP after attention (B, H, T, D); returns (B, T, W)."""
         ...
 
     def logits(self, states: list[Any], tokens: Tensor, hidden: Tensor) -> Tensor:

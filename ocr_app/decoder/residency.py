@@ -4,12 +4,20 @@ Applies the rules of `retention` to a sequence's block tables. Eviction happens 
 a page takes its blocks, so a sequence never holds more than its limit.
 """
 
+from collections.abc import Iterable
+
 import torch
 
 from ocr_app.config import SparsityConfig
 from ocr_app.decoder.kv_blocks import ceil_div
 from ocr_app.decoder.kv_cache import KVStore
-from ocr_app.decoder.retention import blocks_leaving, blocks_over_room, plan_room, update_relevance
+from ocr_app.decoder.retention import (
+    blocks_leaving,
+    blocks_over_room,
+    plan_room,
+    text_reserve_blocks,
+    update_relevance,
+)
 from ocr_app.decoder.sequence import Sequence
 from ocr_app.decoder.step_plan import Observation
 from ocr_app.types import ResidentState
@@ -43,6 +51,14 @@ def make_room(sequence: Sequence, num_tokens: int, config: SparsityConfig) -> No
     for page_index, block_ids in blocks_over_room(retained, room.retained, config).items():
         _evict(sequence, page_index, block_ids)
     sequence.blocks.limit = room.limit
+
+
+def text_blocks_to_come(sequences: Iterable[Sequence], config: SparsityConfig) -> int:
+    """Blocks that running documents may still need for their windows: a page must not take them from a pool
+    that cannot grow.
+    """
+    reserve = text_reserve_blocks(config)
+    return sum(max(reserve - len(sequence.blocks.text.block_ids), 0) for sequence in sequences)
 
 
 def keep_observation(observation: Observation, counts: list[int], store: KVStore) -> None:

@@ -14,7 +14,7 @@ from ocr_app.decoder.kv_blocks import BlockRecord, PageBlocks, ceil_div
 from ocr_app.errors import OutOfMemoryError
 
 RETAINED_MEDIAN_PAGES = 1.75  # room for retained blocks and text under the automatic cap, in median pages
-MAX_DRAFT_TOKENS = 32  # output tokens of one sequence in one step
+MAX_STEP_TOKENS = 32  # output tokens of one sequence in one step
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Room:
 
 def text_reserve_blocks(config: SparsityConfig) -> int:
     """Most blocks the windowed text can hold while a draft is verified."""
-    return ceil_div(config.text_window - 1 + MAX_DRAFT_TOKENS, config.block_size) + 1
+    return ceil_div(config.text_window - 1 + MAX_STEP_TOKENS, config.block_size) + 1
 
 
 def plan_room(config: SparsityConfig, chunk_blocks: int, page_tokens: list[int]) -> Room:
@@ -43,8 +43,9 @@ def plan_room(config: SparsityConfig, chunk_blocks: int, page_tokens: list[int])
     needed = chunk_blocks + reserve
     if needed > config.max_resident_blocks:
         raise OutOfMemoryError(
-            f"The pages being read need {needed} KV blocks and max_resident_blocks is {config.max_resident_blocks}. "
-            f"Raise it to {needed} or more, or lower chunk_pages ({config.chunk_pages}) or the resolution."
+            f"The pages being read need {needed} KV blocks and max_resident_blocks is "
+            f"{config.max_resident_blocks}. Raise it to {needed} or more, or lower chunk_pages "
+            f"({config.chunk_pages}) or the resolution."
         )
     return Room(limit=config.max_resident_blocks, retained=config.max_resident_blocks - needed)
 

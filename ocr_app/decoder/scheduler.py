@@ -51,7 +51,6 @@ class Request:
     num_pages: int
     sampling: SamplingConfig
     random: torch.Generator
-    mode: str | None = None
     status: RequestStatus = RequestStatus.WAITING
     next_page: Any = None  # drawn from pages, not yet prefilled
     sequence: Sequence | None = None  # from its first prefill to its end
@@ -95,14 +94,13 @@ class Scheduler:
         *,
         sampling: SamplingConfig | None = None,
         seed: int = 0,
-        mode: str | None = None,
     ) -> Request:
         """Let a document join. `pages` is read as the document advances and must hold `num_pages`, at least
         one.
         """
         assert num_pages >= 1, "a document has at least one page"
         random = torch.Generator().manual_seed(seed)
-        request = Request(state, iter(pages), num_pages, sampling or SamplingConfig(), random, mode)
+        request = Request(state, iter(pages), num_pages, sampling or SamplingConfig(), random)
         self.requests.append(request)
         return request
 
@@ -138,7 +136,7 @@ class Scheduler:
     def _prefill(self, request: Request) -> None:
         """Prefill the next page of a document, its first or a later one."""
         if request.sequence is None:
-            request.sequence = self.engine.add_sequence(request.state, mode=request.mode)
+            request.sequence = self.engine.add_sequence(request.state)
         page_index = len(request.output)
         if request.next_page is None:
             request.state.begin_page(page_index)

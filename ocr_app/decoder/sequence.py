@@ -24,7 +24,6 @@ class Sequence:
 
     id: int
     state: Any  # the model's own
-    mode: str
     blocks: SequenceBlocks
     status: SequenceStatus = SequenceStatus.WAITING
     chunk: list[int] = field(default_factory=list)  # page indices of the active chunk, overlap first
@@ -52,7 +51,7 @@ class Sequence:
 class KVCounters:
     """The KV cache at one moment: of one sequence, or of all."""
 
-    allocated_bytes: int  # of the blocks held; in total: of the pool's tensors
+    allocated_bytes: int  # of the blocks held; in total: of the pool and of what a step gathers from it
     live_bytes: int  # of the slots that hold tokens
     attended_tokens: int | None  # read by the last step; None before the first
     resident_pages: tuple[ResidentPage, ...] = ()

@@ -16,7 +16,7 @@ from torch import Tensor
 from ocr_app.config import SparsityConfig
 from ocr_app.decoder import routing
 from ocr_app.decoder.kv_blocks import NULL_BLOCK, BlockRecord, TextBlocks, ceil_div
-from ocr_app.decoder.kv_cache import MAXIMUM, MINIMUM, POOLED, KVStore
+from ocr_app.decoder.kv_cache import MAXIMUM, MINIMUM, POOLED, KVStore, storage_bytes
 from ocr_app.decoder.protocol import KVSpec
 
 NEVER = 2**40  # position of a slot no query can see
@@ -25,7 +25,7 @@ NEGATIVE_INFINITY = float("-inf")
 
 @dataclass(frozen=True, slots=True)
 class ReadingList:
-    """What one sequence may read: blocks read at every step, and candidates to be routed, both in page order."""
+    """What one sequence may read, in page order: blocks read at every step, and candidates to be routed."""
 
     fixed: list[BlockRecord]
     candidates: list[BlockRecord]
@@ -88,6 +88,12 @@ class StepPlan:
         self._set_scored(lists)
         self._summaries: list[Tensor | None] = [None] * spec.num_layers
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the tables, the bias, and the summaries gathered for the router."""
+        kept = [*vars(self).values(), *self._summaries]
+        return storage_bytes(value for value in kept if isinstance(value, Tensor))
+
     def begin(self, texts: list[TextBlocks], text_versions: list[int], positions: Tensor) -> None:
         """Prepare a step: positions (B, T) are the output indices of its tokens, whose blocks are already
         taken.
@@ -135,7 +141,7 @@ class StepPlan:
         return (bias.amax(1) > NEGATIVE_INFINITY).sum(-1)
 
     def _num_routed(self, num_tokens: int) -> int:
-        """Routed columns: every query may choose its own blocks, so a draft reads the union of its choices."""
+        """Routed columns: each query may choose its own blocks, so a draft reads the union of its choices."""
         if not self.is_routed or self._config.routing == "all":
             return self.num_candidates
         return min(self.num_candidates, num_tokens * self._config.block_budget)

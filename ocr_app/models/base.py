@@ -10,17 +10,28 @@ from typing import Protocol
 
 from ocr_app.config import AppConfig
 from ocr_app.errors import ConfigError
-from ocr_app.types import KVSample, PageImage, PageReading, Run, TextDelta
+from ocr_app.types import Box, KVSample, PageImage, PageReading, Run, TextDelta
 
 
 class PreparedPage(Protocol):
-    """A page ready to be read: encoded, or merely resized. `image` is upright and `runs` lie in its pixels."""
+    """A page ready to be read: encoded, or merely resized. `image` is upright; `runs` and `figures` lie in
+    its pixels, and are empty for a reader that finds none. Reuse counts the line crops that were looked up.
+    """
 
     @property
     def image(self) -> PageImage: ...
 
     @property
     def runs(self) -> tuple[Run, ...]: ...
+
+    @property
+    def figures(self) -> tuple[Box, ...]: ...
+
+    @property
+    def num_reuse_hits(self) -> int: ...
+
+    @property
+    def num_reuse_lookups(self) -> int: ...
 
 
 class ReaderSession(Protocol):
@@ -33,8 +44,11 @@ class ReaderSession(Protocol):
     def read(
         self, page: PreparedPage, should_stop: Callable[[], bool]
     ) -> Iterator[TextDelta | KVSample | PageReading]:
-        """Yield text as it is written, KV readings in between, and one PageReading last. `should_stop` is
-        asked every decode step.
+        """Yield text as it is written, KV readings in between, and one PageReading last.
+
+        `should_stop` is asked every decode step. Once it is true the reader ends the page at once, with what
+        is written and the verdict `incomplete`; why it was stopped, and so the page's verdict, is the
+        caller's to say.
         """
         ...
 

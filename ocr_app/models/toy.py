@@ -45,7 +45,6 @@ class ToyModel:
     ) -> None:
         self.kv_spec = spec
         self.reference_is_causal = reference_is_causal
-        self.page_kv_is_independent = not reference_is_causal
         self.vocabulary = vocabulary
         width = width or spec.num_query_heads * spec.head_dim
         random = torch.Generator().manual_seed(seed)

@@ -81,9 +81,8 @@ class Run:
         if fed is None:
             return PageResult(page_index, Verdict.CANCELLED, reason="Stopped before this page was read.")
         if fed.image is not None and fed.verdict is None:
-            yield PageStarted(
-                page_index, fed.image, fed.page.runs if fed.page else (), getattr(fed.page, "figures", ())
-            )
+            runs, figures = (fed.page.runs, fed.page.figures) if fed.page else ((), ())
+            yield PageStarted(page_index, fed.image, runs, figures)
         if fed.page is not None:
             return (yield from self._read(page_index, fed))
         return PageResult(page_index, fed.verdict or Verdict.BLANK, reason=fed.reason, **_paper(fed.image))
@@ -98,10 +97,8 @@ class Run:
         return None
 
     def _read(self, page_index: int, fed: FedPage) -> Generator[Event, None, PageResult]:
-        self._num_reuse_hits += getattr(
-            fed.page, "num_reuse_hits", 0
-        )  # only a page seen by the visual encoder counts reuse
-        self._num_reuse_lookups += getattr(fed.page, "num_reuse_lookups", 0)
+        self._num_reuse_hits += fed.page.num_reuse_hits
+        self._num_reuse_lookups += fed.page.num_reuse_lookups
         attempt = PageAttempt(self._session, fed.page, self._is_stopping, self._page_timeout_s, self._clock)
         with closing(attempt.items()) as items:
             for item in items:
@@ -196,7 +193,7 @@ def _page_result(page_index: int, fed: FedPage, attempt: PageAttempt) -> PageRes
         reason=reason,
         regions=reading.regions if reading else (),
         runs=fed.page.runs,
-        figures=getattr(fed.page, "figures", ()),  # only a page seen by the visual encoder has any
+        figures=fed.page.figures,
         confidence=reading.confidence if reading else None,
         num_tokens=reading.num_tokens if reading else 0,
         encode_s=fed.encode_s,

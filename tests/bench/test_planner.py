@@ -10,7 +10,7 @@ from ocr_app.bench.kv_shapes import PUBLISHED_NUM_PAGES, PUBLISHED_PAGE_TOKENS, 
 from ocr_app.bench.planner import largest_cap, main, peak_sparse_blocks, plan, sparse_blocks_by_page
 from ocr_app.config import SparsityConfig
 from ocr_app.decoder.engine import Engine
-from ocr_app.decoder.retention import MAX_DRAFT_TOKENS, text_reserve_blocks
+from ocr_app.decoder.retention import MAX_STEP_TOKENS, text_reserve_blocks
 from ocr_app.models.toy import toy_spec
 
 SMALL = SparsityConfig(block_size=8, text_window=16, page_window=6, sparsity_ratio=0.25)
@@ -32,7 +32,7 @@ def test_the_published_pair_follows_from_the_published_shape():
     assert sparse.pages_that_fit is None
 
 
-DRAFT = [[TOKEN] * MAX_DRAFT_TOKENS]  # two fill the text window and all the room kept for it
+DRAFT = [[TOKEN] * MAX_STEP_TOKENS]  # two fill the text window and all the room kept for it
 
 
 def read_pages(engine: Engine, num_tokens: int, num_pages: int) -> list[int]:
@@ -65,7 +65,7 @@ def test_sparse_blocks_agree_with_the_engine_page_by_page(config: SparsityConfig
 @pytest.mark.parametrize("mode", ["sparse", "full", "rswa"])
 def test_bytes_agree_with_the_tensors_of_the_engine(mode: str, dtype: str):
     shape = KVShape(3, 2, 16, dtype)
-    output_tokens = 2 * MAX_DRAFT_TOKENS
+    output_tokens = 2 * MAX_STEP_TOKENS
     planned = {each.mode: each for each in plan(shape, SMALL, 61, 8, output_tokens, 10**9)}[mode]
     capacity = planned.pool_bytes // shape.bytes_per_block(SMALL.block_size) - 1
     with open_engine(

@@ -44,7 +44,7 @@ def peaks(num_pages: int, config: SparsityConfig) -> tuple[int, int]:
     with Engine(ToyModel(toy_spec(), has_router=True), config) as engine:
         reader = Reader(engine, Script.draw([50] * num_pages, 3))
         reader.read()
-        return engine.sample(reader.sequence).peak_blocks, engine.sample().allocated_bytes
+        return engine.counters(reader.sequence).peak_blocks, engine.counters().allocated_bytes
 
 
 @pytest.mark.parametrize("changes", [{}, {"chunk_pages": 3, "overlap_pages": 0}, {"page_window": 8}], ids=str)
@@ -70,7 +70,7 @@ def test_hard_cap_holds_at_every_moment(cap: int):
     with Engine(ToyModel(toy_spec(), has_router=True), config) as engine:
         reader = Reader(engine, Script.draw([50, 20, 64, 33, 50, 41] * 3, 8))
         reader.read()
-        assert engine.sample(reader.sequence).peak_blocks <= cap
+        assert engine.counters(reader.sequence).peak_blocks <= cap
         assert reader.sequence.blocks.limit == cap
 
 
@@ -104,7 +104,7 @@ def test_every_page_in_the_window_keeps_its_floor():
         reader.read()
         blocks = {
             page.page_index: (page.state, page.num_blocks)
-            for page in engine.sample(reader.sequence).resident_pages
+            for page in engine.counters(reader.sequence).resident_pages
         }
     assert list(blocks) == list(range(5, 15))
     assert blocks[14] == (ResidentState.ACTIVE, 7)
@@ -146,7 +146,7 @@ def test_blocks_in_use_stay_bounded_for_any_output_length(mode: str):
     with Engine(ToyModel(toy_spec()), config, mode=mode) as engine:
         reader = Reader(engine, Script.draw([50], 200))
         reader.read()
-        assert engine.sample(reader.sequence).peak_blocks <= bound
+        assert engine.counters(reader.sequence).peak_blocks <= bound
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8"])
@@ -164,7 +164,16 @@ def test_allocated_bytes_are_the_bytes_that_exist(dtype: str):
             ]
         )
         rotary = engine.model._axes.nbytes + engine.model._rates.nbytes
-        assert engine.sample().allocated_bytes == tensor_bytes() - before - weights - rotary
+        others = before + weights + rotary
+        assert engine.counters().allocated_bytes == tensor_bytes() - others
+        reader = Reader(engine, Script.draw([50] * 3, 5))
+        logits = reader.read()
+        engine._settle()  # what the last step observed is not kept
+        pages = sum(page.nbytes for page in reader.script.pages)
+        others += logits.nbytes + pages + reader.sequence.attended[0].nbytes
+        assert engine.counters().allocated_bytes == tensor_bytes() - others
+        assert engine.store.scratch_bytes > 0
+        assert engine._plans.nbytes > 0
 
 
 def tensor_bytes() -> int:
@@ -184,13 +193,13 @@ def test_live_bytes_are_those_of_the_tokens_held():
         reader.open_page(0)
         reader.step(1, 2, 3)
         per_token = engine.spec.bytes_per_token()
-        assert engine.sample(reader.sequence).live_bytes == 53 * per_token
+        assert engine.counters(reader.sequence).live_bytes == 53 * per_token
         reader.open_page(1)
-        assert engine.sample(reader.sequence).live_bytes == 80 * per_token
+        assert engine.counters(reader.sequence).live_bytes == 80 * per_token
         other = Reader(engine, reader.script)
         other.open_page(0)
-        assert engine.sample().live_bytes == 130 * per_token
-        assert engine.sample(other.sequence).attended_tokens is None
+        assert engine.counters().live_bytes == 130 * per_token
+        assert engine.counters(other.sequence).attended_tokens is None
 
 
 def test_attended_tokens_count_what_a_step_reads():
@@ -199,17 +208,17 @@ def test_attended_tokens_count_what_a_step_reads():
         reader = Reader(engine, Script.draw([50, 27, 45], 0))
         reader.open_page(0)
         reader.step(1, 2, 3)
-        assert engine.sample().attended_tokens == 53
+        assert engine.counters().attended_tokens == 53
         reader.open_page(1)
         for token in range(20):
             reader.step(token)
-        assert engine.sample().attended_tokens == 50 + 27 + 16
+        assert engine.counters().attended_tokens == 50 + 27 + 16
         reader.open_page(2)
         reader.step(1)
         assert (
-            engine.sample().attended_tokens == 27 + 45 + 16 + 3 * 8
+            engine.counters().attended_tokens == 27 + 45 + 16 + 3 * 8
         )  # three of the blocks retained of page 0
-        assert engine.sample(reader.sequence).resident_pages[0].num_blocks == 3
+        assert engine.counters(reader.sequence).resident_pages[0].num_blocks == 3
 
 
 def test_cancelling_at_every_step_leaves_the_pool_whole():
@@ -260,7 +269,7 @@ class FailingPrefill(ToyModel):
 
 def test_a_failed_prefill_enters_no_page_and_can_be_tried_again():
     script = Script.draw([30, 27], 6)
-    expected = read_with_engine(script, small())
+    expected = read_with_engine(script, small(), ToyModel(toy_spec()))
     with Engine(FailingPrefill(toy_spec()), small()) as engine:
         reader = Reader(engine, script)
         reader.open_page(0)
@@ -345,7 +354,7 @@ def test_blank_pages_take_no_blocks_and_leave_no_trace():
     with Engine(ToyModel(toy_spec()), small(page_window=2)) as engine:
         reader = Reader(engine, script)
         assert reader.read().isfinite().all()
-        assert [page.page_index for page in engine.sample(reader.sequence).resident_pages] == [3, 4]
+        assert [page.page_index for page in engine.counters(reader.sequence).resident_pages] == [3, 4]
 
 
 def test_unavailable_backends_modes_and_dtypes_say_what_to_use():

@@ -83,7 +83,7 @@ def test_what_stays_fits_and_nothing_goes_needlessly(
 
 
 def test_automatic_cap_is_the_chunk_and_1_75_median_pages():
-    """The published shape: 3,586 tokens a page, 131,072 bytes a token, chunk of two pages: at most 1.77 GB."""
+    """The published shape: pages of 3,586 tokens, 131,072 bytes each, two a chunk: at most 1.77 GB."""
     config = SparsityConfig()
     room = plan_room(config, 2 * 113, [3586] * 100)
     assert room.limit == 2 * 113 + 196

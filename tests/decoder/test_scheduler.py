@@ -3,15 +3,14 @@ a page.
 """
 
 import pytest
-import torch
-from decoder_support import TOLERANCE, Reader, Script, small
+from decoder_support import EXACT, Reader, Script, assert_close, small
 from torch import Tensor
 
 from ocr_app.decoder.engine import Engine
 from ocr_app.decoder.sampling import PageGuard, SamplingConfig
 from ocr_app.decoder.scheduler import Request, RequestStatus, Scheduler
 from ocr_app.errors import NonFiniteLogitsError, OutOfMemoryError
-from ocr_app.models.toy import ToyModel, ToyState, toy_spec
+from ocr_app.models.toy import ToyModel, ToyState
 
 PAGE, END = 62, 63
 GUARD = PageGuard(PAGE, END, max_page_tokens=12)
@@ -35,29 +34,25 @@ def pages(count: int, seed: int) -> list[Tensor]:
     return Script.draw([20 + 7 * (seed + page) % 30 for page in range(count)], 0, seed).pages
 
 
-def submit(
-    scheduler: Scheduler, seed: int, count: int = 3, state: ToyState | None = None, mode: str | None = None
-) -> Request:
-    return scheduler.submit(
-        state or ToyState(), pages(count, seed), count, sampling=SAMPLING, seed=seed, mode=mode
-    )
+def submit(scheduler: Scheduler, seed: int, count: int = 3, state: ToyState | None = None) -> Request:
+    return scheduler.submit(state or ToyState(), pages(count, seed), count, sampling=SAMPLING, seed=seed)
 
 
-def run_alone(seed: int, count: int = 3, mode: str | None = None) -> list[list[int]]:
-    with Engine(ToyModel(toy_spec(), has_router=True), small()) as engine:
+def run_alone(seed: int, count: int = 3, mode: str = "sparse") -> list[list[int]]:
+    with Engine(ToyModel(EXACT, has_router=True), small(), mode=mode) as engine:
         scheduler = Scheduler(engine, GUARD)
-        request = submit(scheduler, seed, count, mode=mode)
+        request = submit(scheduler, seed, count)
         assert len(list(scheduler.run())) >= count
         return request.output
 
 
-def test_sixteen_documents_at_once_read_as_each_alone():
-    """Lengths, modes and joining times differ, so that every step has another batch."""
-    modes = ["sparse", "full", "rswa", "sparse"]
-    with Engine(ToyModel(toy_spec(), has_router=True), small()) as engine:
+@pytest.mark.parametrize("mode", ["sparse", "full", "rswa"])
+def test_sixteen_documents_at_once_read_as_each_alone(mode: str):
+    """Lengths and joining times differ, so that every step has another batch."""
+    with Engine(ToyModel(EXACT, has_router=True), small(), mode=mode) as engine:
         scheduler, requests, sizes = Scheduler(engine, GUARD, max_running=16), [], set()
         for seed in range(16):
-            requests.append(submit(scheduler, seed, 1 + seed % 4, mode=modes[seed % 4]))
+            requests.append(submit(scheduler, seed, 1 + seed % 4))
             scheduler.step()
             sizes.add(len({token.request for token in scheduler.step()}))
             engine.check_integrity()
@@ -67,12 +62,12 @@ def test_sixteen_documents_at_once_read_as_each_alone():
     assert len(sizes) > 4
     for seed, request in enumerate(requests):
         assert request.status is RequestStatus.DONE
-        assert request.output == run_alone(seed, 1 + seed % 4, modes[seed % 4])
+        assert request.output == run_alone(seed, 1 + seed % 4, mode)
 
 
 def test_batched_logits_equal_single_with_ragged_drafts():
     scripts = [Script.draw([15 + 9 * seed % 40, 30], 12, seed) for seed in range(5)]
-    model, config = ToyModel(toy_spec(), has_router=True), small()
+    model, config = ToyModel(EXACT, has_router=True), small()
     with Engine(model, config) as together:
         readers = [Reader(together, script) for script in scripts]
         alone = [Reader(Engine(model, config), script) for script in scripts]
@@ -87,11 +82,11 @@ def test_batched_logits_equal_single_with_ragged_drafts():
                 logits = together.decode_step([reader.sequence for reader in readers], drafts)
                 for reader, single, draft, ours in zip(readers, alone, drafts, logits, strict=True):
                     reader.state.num_output_tokens += len(draft)
-                    assert torch.allclose(ours, single.step(*draft), rtol=0, atol=TOLERANCE["float32"])
+                    assert_close(ours, single.step(*draft))
 
 
 def test_a_prefill_stalls_running_documents_for_one_page_only():
-    with Engine(ToyModel(toy_spec()), small()) as engine:
+    with Engine(ToyModel(EXACT), small()) as engine:
         scheduler = Scheduler(engine, GUARD)
         requests = [submit(scheduler, seed, 4) for seed in range(6)]
         reading: list[Request] = []
@@ -106,7 +101,7 @@ def test_a_prefill_stalls_running_documents_for_one_page_only():
 
 
 def test_output_has_one_section_per_page_whatever_the_logits():
-    with Engine(ToyModel(toy_spec()), small()) as engine:
+    with Engine(ToyModel(EXACT), small()) as engine:
         scheduler = Scheduler(engine, GUARD)
         requests = [submit(scheduler, seed, 5) for seed in range(6)]
         stream: dict[int, list[int]] = {id(request): [] for request in requests}
@@ -129,7 +124,7 @@ def test_output_has_one_section_per_page_whatever_the_logits():
 def test_cancelling_one_changes_nothing_for_the_others():
     expected = [run_alone(seed, 2) for seed in range(3)]
     for cancel_after in range(0, 24, 3):
-        with Engine(ToyModel(toy_spec(), has_router=True), small()) as engine:
+        with Engine(ToyModel(EXACT, has_router=True), small()) as engine:
             scheduler = Scheduler(engine, GUARD)
             requests = [submit(scheduler, seed, 2) for seed in range(3)]
             for _ in range(cancel_after):
@@ -144,7 +139,7 @@ def test_cancelling_one_changes_nothing_for_the_others():
 
 
 def test_a_document_that_turns_nan_fails_alone():
-    with Engine(PoisonedModel(toy_spec(), has_router=True), small()) as engine:
+    with Engine(PoisonedModel(EXACT, has_router=True), small()) as engine:
         scheduler = Scheduler(engine, GUARD)
         healthy = [submit(scheduler, seed) for seed in (1, 2)]
         poisoned = submit(scheduler, 3, state=PoisonedState())
@@ -156,7 +151,7 @@ def test_a_document_that_turns_nan_fails_alone():
 
 
 def test_too_little_room_makes_documents_wait_not_fail():
-    with Engine(ToyModel(toy_spec(), has_router=True), small(page_window=1), capacity_blocks=34) as engine:
+    with Engine(ToyModel(EXACT, has_router=True), small(page_window=1), capacity_blocks=34) as engine:
         scheduler = Scheduler(engine, GUARD)
         requests = [submit(scheduler, seed, 1) for seed in range(4)]
         most = 0
@@ -169,7 +164,7 @@ def test_too_little_room_makes_documents_wait_not_fail():
 
 
 def test_when_all_wait_for_room_the_newest_goes_and_the_oldest_reads_on():
-    with Engine(ToyModel(toy_spec(), has_router=True), small(page_window=0), capacity_blocks=24) as engine:
+    with Engine(ToyModel(EXACT, has_router=True), small(page_window=0), capacity_blocks=24) as engine:
         scheduler = Scheduler(engine, GUARD)
         requests = [submit(scheduler, seed, 4) for seed in (0, 0)]
         for _ in scheduler.run():
@@ -179,7 +174,7 @@ def test_when_all_wait_for_room_the_newest_goes_and_the_oldest_reads_on():
 
 
 def test_a_document_that_can_never_fit_fails_and_says_why():
-    with Engine(ToyModel(toy_spec()), small(), capacity_blocks=9) as engine:
+    with Engine(ToyModel(EXACT), small(), capacity_blocks=9) as engine:
         scheduler = Scheduler(engine, GUARD)
         request = submit(scheduler, 0)
         assert list(scheduler.run()) == []
@@ -189,7 +184,7 @@ def test_a_document_that_can_never_fit_fails_and_says_why():
 
 @pytest.mark.parametrize("max_running", [1, 3])
 def test_at_most_so_many_run_at_once(max_running: int):
-    with Engine(ToyModel(toy_spec()), small()) as engine:
+    with Engine(ToyModel(EXACT), small()) as engine:
         scheduler = Scheduler(engine, GUARD, max_running=max_running)
         requests = [submit(scheduler, seed, 2) for seed in range(5)]
         while scheduler.requests:

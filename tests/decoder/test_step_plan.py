@@ -87,7 +87,7 @@ def test_the_plan_is_built_once_per_page_not_per_step():
             reader.open_page(page_index)
             for token in reader.script.tokens[page_index]:
                 reader.step(token)
-                plans.add(engine._plan[1])
+                plans.add(engine._plans._kept[1])
     assert len(plans) == 3
 
 

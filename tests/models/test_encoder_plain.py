@@ -77,7 +77,7 @@ def test_a_page_without_text_is_blank(session):
 def test_a_stopped_page_keeps_what_is_written(session, columns: EncodedPage):
     answers = iter([False, False, True])
     *deltas, reading = session.read(columns, lambda: next(answers))
-    assert reading.verdict is Verdict.CANCELLED
+    assert reading.verdict is Verdict.INCOMPLETE
     assert len(reading.regions) == 2
     assert all(isinstance(delta, TextDelta) for delta in deltas)
 

@@ -105,7 +105,7 @@ def test_a_stopped_page_keeps_what_is_written(model, make_page):
     session = open_session(model, drafts=False)
     asked = iter(range(1000))
     items = list(session.read(make_page(ROWS), lambda: next(asked) >= 4))
-    assert items[-1].verdict is Verdict.CANCELLED
+    assert items[-1].verdict is Verdict.INCOMPLETE
     assert "".join(item.text for item in items if isinstance(item, TextDelta)) == items[-1].markdown
 
 

@@ -4,6 +4,7 @@ that white space suggests.
 A wrong guess costs a little time and nothing else: the reader's own choice always wins.
 """
 
+from ocr_app.decoder.retention import MAX_STEP_TOKENS
 from ocr_app.models.embedded.grammar import HEADINGS, LIST_ITEMS, NUM_STRUCTURE_TOKENS, Structure
 from ocr_app.models.embedded.hints import LineHint
 from ocr_app.models.embedded.state import PageState
@@ -11,7 +12,7 @@ from ocr_app.models.embedded.visual import VisualPage
 from ocr_app.types import EncodedPage, RegionKind
 
 MIN_DRAFT_TOKENS = 6
-MAX_DRAFT_TOKENS = 31  # with the token before them, as many as the engine takes in one step
+MAX_DRAFT_TOKENS = MAX_STEP_TOKENS - 1  # beside the token that is certain
 
 
 class LineDrafts:

@@ -40,7 +40,7 @@ class PlainSession:
         verdict, reason = Verdict.OK, None
         for region in plain_regions(page):
             if should_stop():
-                verdict, reason = Verdict.CANCELLED, "stopped while this page was being read"
+                verdict, reason = Verdict.INCOMPLETE, "stopped while this page was being read"
                 break
             yield TextDelta(page.page_index, *_write(writer, page, region))
         yield TextDelta(page.page_index, writer.finish())

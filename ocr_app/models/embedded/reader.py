@@ -103,7 +103,6 @@ class PointerReader(nn.Module):
     """The network, and the five methods the engine calls."""
 
     reference_is_causal = False
-    page_kv_is_independent = True
 
     def __init__(self, shape: ReaderShape | None = None):
         super().__init__()
@@ -157,23 +156,31 @@ class PointerReader(nn.Module):
         ]
 
     def scores(self, hidden: Tensor, cursors: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
-        """Unmasked scores of the structure tokens (B, T, NUM_STRUCTURE_TOKENS) and of the pointers (B, T, V)."""
+        """Unmasked scores of structure tokens (B, T, NUM_STRUCTURE_TOKENS) and of pointers (B, T, V)."""
         hidden = self.final_norm(hidden)
         query = rotate(self.pointer_query(hidden)[:, None], cursors, self.pointer_rotary)[:, 0]
         return self.structure_out(hidden), query @ keys.transpose(1, 2) / self.shape.pointer_dim**0.5
 
     # ---- what the engine calls
 
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are. A page's state stays on the CPU; what the network needs is moved here."""
+        return self.copied.device
+
     def embed_reference(self, state: PageState, page: VisualPage) -> tuple[Tensor, Tensor]:
-        state.visual = self.embed_visual(torch.from_numpy(page.features), torch.from_numpy(page.geometry))
-        return state.visual[None], state.positions[None]
+        features, geometry = (
+            torch.from_numpy(each).to(self.device) for each in (page.features, page.geometry)
+        )
+        state.visual = self.embed_visual(features, geometry)
+        return state.visual[None], state.positions[None].to(self.device)
 
     def embed_output(self, states: list[PageState], tokens: Tensor) -> tuple[Tensor, Tensor]:
         hidden = torch.stack([self._embed_row(state, row) for state, row in zip(states, tokens, strict=True)])
         cursors = torch.stack(
             [state.cursors_after(row.tolist()) for state, row in zip(states, tokens, strict=True)]
         )
-        return hidden, cursors
+        return hidden, cursors.to(self.device)
 
     def project(self, layer: int, hidden: Tensor, positions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return self.layers[layer].project(hidden, positions, self.rotary)
@@ -193,11 +200,12 @@ class PointerReader(nn.Module):
         """Take the page's last hidden state (1, V, W), as `Engine.prefill` returns it, and keep the pointer
         keys.
         """
-        state.keys = self.pointer_keys(hidden, state.positions[None])[0]
+        state.keys = self.pointer_keys(hidden, state.positions[None].to(self.device))[0]
 
     def _embed_row(self, state: PageState, tokens: Tensor) -> Tensor:
         is_structure = (tokens < NUM_STRUCTURE_TOKENS)[:, None]
-        structure = self.embed_structure(tokens, torch.tensor(state.repeats_after(tokens.tolist())))
+        repeats = torch.tensor(state.repeats_after(tokens.tolist()), device=self.device)
+        structure = self.embed_structure(tokens, repeats)
         if not state.num_runs:
             return structure
         pointer = (tokens - NUM_STRUCTURE_TOKENS).clamp_min(0)
@@ -205,9 +213,10 @@ class PointerReader(nn.Module):
 
     def _logits_row(self, state: PageState, tokens: list[int], hidden: Tensor) -> Tensor:
         """(T, NUM_STRUCTURE_TOKENS + V), masked by the grammar; index t follows tokens[: t + 1]."""
-        cursors, outlook = state.cursors_after(tokens)[None], state.look_ahead(tokens)
+        cursors, outlook = state.cursors_after(tokens)[None].to(self.device), state.look_ahead(tokens)
         structure, pointers = self.scores(hidden, cursors, state.keys[None])
-        scores = torch.cat([structure, pointers], -1)[0].masked_fill(~outlook.allowed, FORBIDDEN)
+        is_forbidden = ~outlook.allowed.to(self.device)
+        scores = torch.cat([structure, pointers], -1)[0].masked_fill(is_forbidden, FORBIDDEN)
         _lean(scores[:, NUM_STRUCTURE_TOKENS:], outlook.next_runs)
         for row, cell in enumerate(outlook.next_cells):
             if cell is not None:

@@ -28,7 +28,8 @@ def open_embedded(config: AppConfig) -> "EmbeddedSession":
     ones expected.
     """
     torch.set_num_threads(config.reader.threads)
-    return EmbeddedSession(config, VisualEncoder(config.encoder), load_reader(config.reader.weight_path))
+    model = load_reader(config.reader.weight_path, config.reader.device)
+    return EmbeddedSession(config, VisualEncoder(config.encoder), model)
 
 
 @dataclass(slots=True)
@@ -92,7 +93,7 @@ class EmbeddedSession:
             if step % SAMPLE_EVERY_STEPS == 0:
                 yield self._sample()
             if should_stop():
-                verdict, reason = Verdict.CANCELLED, "stopped while this page was being read"
+                verdict, reason = Verdict.INCOMPLETE, "stopped while this page was being read"
                 break
             if written.num_tokens > self._max_page_tokens:
                 verdict, reason = (
@@ -122,9 +123,8 @@ class EmbeddedSession:
     ) -> Iterator[TextDelta | KVSample | PageReading]:
         self._engine.end_page(self._sequence)
         left = [run for run in range(state.num_runs) if not state.is_copied[run]]
-        text = (
-            writer.finish() if verdict is Verdict.CANCELLED else writer.add_unplaced(left) + writer.finish()
-        )
+        is_stopped = verdict is Verdict.INCOMPLETE
+        text = writer.finish() if is_stopped else writer.add_unplaced(left) + writer.finish()
         if text:
             yield TextDelta(page.page_index, text)
         yield self._sample()
@@ -175,9 +175,9 @@ class EmbeddedSession:
         return proposed[:num_accepted], chosen[num_accepted - 1]
 
     def _sample(self) -> KVSample:
-        counters: KVCounters = self._engine.sample(self._sequence)
+        counters: KVCounters = self._engine.counters(self._sequence)
         return KVSample(
-            self._engine.sample().allocated_bytes,
+            self._engine.counters().allocated_bytes,
             counters.live_bytes,
             counters.attended_tokens,
             counters.resident_pages,

@@ -44,8 +44,8 @@ class PageState:
         positions = torch.from_numpy(page.positions.copy())
         positions[:, 0] = page_axis
         self.positions = positions  # (V, NUM_AXES)
-        self.visual: Tensor = torch.empty(0)  # (V, W), set when the page is embedded
-        self.keys: Tensor = torch.empty(0)  # (V, P), set when the page is prefilled
+        self.visual: Tensor = torch.empty(0)  # (V, W), set where the network is when the page is embedded
+        self.keys: Tensor = torch.empty(0)  # (V, P), set there when the page is prefilled
         self.grammar = Grammar(page.num_runs, may_continue)
         self.is_copied = np.zeros(page.num_runs, bool)
         places = page.positions[:, PLACE_AXIS]
@@ -156,7 +156,7 @@ class PageState:
         return int(Structure.CELL if line.place else Structure.ROW)
 
     def nearest_starts(self, most: int) -> list[int]:
-        """First runs of lines not yet begun, in the order of white space: those among the `most` next ones."""
+        """First runs of lines not yet begun, in the order of white space: those among the next `most`."""
         nearest = self._line_starts[self._num_begun : self._num_begun + most]
         return [start for start in nearest if not self.is_copied[start]]
 

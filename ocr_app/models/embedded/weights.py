@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ocr_app.errors import ModelMissingError
+from ocr_app.models.embedded.open_once import open_once
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -60,8 +61,9 @@ def check_sha256(path: Path, expected: str, remedy: str) -> Path:
     return path
 
 
+@open_once
 def open_network(path: Path, threads: int) -> "onnxruntime.InferenceSession":
-    """Open an ONNX file on the CPU with exactly this many threads."""
+    """Open an ONNX file on the CPU with exactly this many threads; several threads may run it at once."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

@@ -61,5 +61,9 @@ def output_bias(
         return read.get((slot.page_index, slot.place // block_size), hidden)
 
     return torch.tensor(
-        [[bias(query, slot, read) for slot in slots] for query, read in zip(queries, block_bias, strict=True)]
+        [
+            [bias(query, slot, read) for slot in slots]
+            for query, read in zip(queries, block_bias, strict=True)
+        ],
+        dtype=torch.float64,
     )

@@ -8,14 +8,15 @@ own keys.
 
 from typing import Any
 
+import masks
 import torch
+from masks import Token
 from torch import Tensor
 
 from ocr_app.config import SparsityConfig
-from ocr_app.decoder import masks, routing
+from ocr_app.decoder import routing
 from ocr_app.decoder.attention import explicit_attention
 from ocr_app.decoder.kv_blocks import split_tokens
-from ocr_app.decoder.masks import Token
 from ocr_app.decoder.protocol import DecoderModel
 
 Resident = dict[int, list[int]]  # page index to the places of its resident blocks

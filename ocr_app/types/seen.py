@@ -1,0 +1,84 @@
+"""What was seen: page images, and the runs, lines and pictures that the encoder found on them."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Box = tuple[float, float, float, float]  # x0, y0, x1, y1 in pixels of the upright page image
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageImage:
+    """One page as pixels."""
+
+    page_index: int
+    pixels: "np.ndarray"  # (H, W, 3) uint8, RGB
+    dpi: float
+    width_pt: float
+    height_pt: float
+    rotation: int = 0  # clockwise degrees the file asked for (/Rotate, EXIF), already applied
+    turn: int = 0  # clockwise degrees (0, 90, 180, 270) the encoder added because the text stood sideways
+    skew: float = 0.0  # degrees by which the encoder straightened the scan
+    is_blank: bool = False
+    notes: tuple[str, ...] = ()  # for the person: why the resolution was lowered, what was repaired
+
+    @property
+    def page_number(self) -> int:
+        return self.page_index + 1
+
+    @property
+    def width_px(self) -> int:
+        return int(self.pixels.shape[1])
+
+    @property
+    def height_px(self) -> int:
+        return int(self.pixels.shape[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One visual token: at most eight recognised characters without a space."""
+
+    text: str
+    box: Box
+    confidence: float  # mean probability of its characters, 0 to 1
+    has_space_after: bool
+    line_index: int  # into EncodedPage.lines
+    place_in_line: int  # 0-based
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One detected line of text: runs[first_run : first_run + num_runs] of its page."""
+
+    box: Box
+    first_run: int
+    num_runs: int
+    confidence: float
+    stroke_px: float = 0.0  # mean thickness of its strokes; 0 where it is not known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedPage:
+    """What the visual encoder saw on one page. Runs are ordered by line; lines from top to bottom, then left
+    to right.
+    """
+
+    image: PageImage  # upright: turn and skew applied
+    lines: tuple[Line, ...]
+    runs: tuple[Run, ...]
+    features: "np.ndarray"  # (num_runs, 3 * D) float32: mean, first and last recogniser frame of each run
+    encode_s: float = 0.0
+    num_reuse_hits: int = 0
+    num_reuse_lookups: int = 0
+    figures: tuple[Box, ...] = ()  # pictures, which are not read
+
+    @property
+    def page_index(self) -> int:
+        return self.image.page_index
+
+    def line_text(self, line: Line) -> str:
+        runs = self.runs[line.first_run : line.first_run + line.num_runs]
+        return "".join(run.text + " " * run.has_space_after for run in runs).rstrip()
