@@ -23,7 +23,9 @@ from ocr_app.types.seen import (
     EncodedPage,
     Line,
     PageImage,
+    PageLayout,
     Run,
+    TableGrid,
 )
 from ocr_app.types.written import (
     PageFailure,
@@ -48,6 +50,7 @@ __all__ = [
     "PageFailure",
     "PageFinished",
     "PageImage",
+    "PageLayout",
     "PageReading",
     "PageResult",
     "PageStarted",
@@ -57,6 +60,7 @@ __all__ = [
     "ResidentPage",
     "ResidentState",
     "Run",
+    "TableGrid",
     "Telemetry",
     "TextDelta",
     "Verdict",

@@ -58,6 +58,27 @@ class Line:
     num_runs: int
     confidence: float
     stroke_px: float = 0.0  # mean thickness of its strokes; 0 where it is not known
+    ink: Box | None = None  # around its letters alone; None where it was not measured
+
+
+@dataclass(frozen=True, slots=True)
+class TableGrid:
+    """Where a table's rows and columns are parted; its outer edges are not among them."""
+
+    box: Box
+    row_edges: tuple[float, ...]
+    column_edges: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageLayout:
+    """What pretrained networks say of the L lines of a page. Probabilities, no decisions."""
+
+    classes: "np.ndarray"  # (L, number of classes) float32
+    links: "np.ndarray"  # (E, 2) int, pairs of neighbouring lines
+    link_probabilities: "np.ndarray"  # (E,) float32, that a pair belongs to one block
+    pictures: tuple[Box, ...] = ()
+    grids: tuple[TableGrid, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +95,7 @@ class EncodedPage:
     num_reuse_hits: int = 0
     num_reuse_lookups: int = 0
     figures: tuple[Box, ...] = ()  # pictures, which are not read
+    layout: PageLayout | None = None
 
     @property
     def page_index(self) -> int:

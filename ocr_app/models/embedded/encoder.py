@@ -3,6 +3,7 @@ knows no reading order beyond rows from top to bottom.
 """
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,15 @@ from ocr_app.models.embedded.bullets import take_in_bullets
 from ocr_app.models.embedded.crops import cut_line, quad_part, quad_size
 from ocr_app.models.embedded.detector import LineDetector
 from ocr_app.models.embedded.figures import find_figures
+from ocr_app.models.embedded.geometry.seen import SeenPage
+from ocr_app.models.embedded.geometry.tables import table_boxes
 from ocr_app.models.embedded.recogniser import LineRecogniser, ReadLine
 from ocr_app.models.embedded.reuse import read_reusing, shared_store
 from ocr_app.models.embedded.rows import row_order
+from ocr_app.models.embedded.seeing.gutters import cut_at_gutters
+from ocr_app.models.embedded.seeing.layout import LayoutNetwork
+from ocr_app.models.embedded.seeing.tables import GridNetwork
+from ocr_app.models.embedded.seeing.tight import ink_box
 from ocr_app.models.embedded.upright import (
     is_sideways,
     is_skewed,
@@ -25,7 +32,7 @@ from ocr_app.models.embedded.upright import (
     turn_page,
 )
 from ocr_app.models.embedded.weights import asset, small_asset
-from ocr_app.types import Box, EncodedPage, Line, PageImage, Run
+from ocr_app.types import Box, EncodedPage, Line, PageImage, PageLayout, Run
 
 FEATURE_SIZE = 240
 MIN_CONFIDENCE = (
@@ -44,6 +51,8 @@ class VisualEncoder:
         self._recogniser = _open_recogniser(config)
         self._straighten = config.straighten
         self._store = shared_store(config.quality, config.reuse_entries) if config.reuse else None
+        self._layout = LayoutNetwork(config.threads)
+        self._grids = GridNetwork(config.threads)
 
     def encode(self, image: PageImage) -> EncodedPage:
         """Put a page upright, find its lines and read them. Boxes lie in the upright image,
@@ -51,18 +60,31 @@ class VisualEncoder:
         """
         started = time.perf_counter()
         image, quads = self._detect_upright(image)
-        quads = take_in_bullets(image.pixels, quads)
+        quads = _mended(image, quads)
         read, num_hits = self._read(_cut(image, quads))
         if self._straighten and _confidence(read) < DOUBTFUL and self._is_upside_down(image, quads):
             image = turn_page(image, 180)
-            quads = take_in_bullets(image.pixels, self._detector.detect(image.pixels, image.dpi))
+            quads = _mended(image, self._detector.detect(image.pixels, image.dpi))
             read, num_hits = self._read(_cut(image, quads))
-        lines, runs, features = _lay_out(quads, read, (image.width_px, image.height_px))
-        num_lookups = len(quads) if self._store is not None else 0
-        figures = find_figures(image, [line.box for line in lines])
-        return EncodedPage(
-            image, lines, runs, features, time.perf_counter() - started, num_hits, num_lookups, figures
+        lines, runs, features = _lay_out(quads, read, image)
+        page = EncodedPage(image, lines, runs, features)
+        return replace(
+            page,
+            encode_s=time.perf_counter() - started,
+            num_reuse_hits=num_hits,
+            num_reuse_lookups=len(quads) if self._store is not None else 0,
+            figures=find_figures(image, [line.box for line in lines]),
+            layout=self._see_layout(page),
         )
+
+    def _see_layout(self, page: EncodedPage) -> PageLayout:
+        """What the layout network says of the page, and the grids of what it takes for tables."""
+        boxes = [line.ink or line.box for line in page.lines]
+        texts = [page.line_text(line) for line in page.lines]
+        layout = self._layout.see(page.image.pixels, page.image.dpi, boxes, texts)
+        seen = SeenPage(replace(page, layout=layout))
+        grids = tuple(self._grids.see(page.image.pixels, box) for box in table_boxes(seen))
+        return replace(layout, grids=grids)
 
     def _detect_upright(self, image: PageImage) -> tuple[PageImage, np.ndarray]:
         """The page with its lines level, and their corners. A page that lies right is looked at once and
@@ -115,12 +137,18 @@ def _confidence(read: list[ReadLine]) -> float:
     return sum(probabilities) / len(probabilities) if probabilities else 1.0
 
 
+def _mended(image: PageImage, quads: np.ndarray) -> np.ndarray:
+    """Detected lines, cut where they cross a gutter, each with its bullet."""
+    return take_in_bullets(image.pixels, cut_at_gutters(image.pixels, quads))
+
+
 def _lay_out(
-    quads: np.ndarray, read: list[ReadLine], size: tuple[int, int]
+    quads: np.ndarray, read: list[ReadLine], image: PageImage
 ) -> tuple[tuple[Line, ...], tuple[Run, ...], np.ndarray]:
     """Lines in row order with their runs, boxes in page pixels; lines that say nothing and marks that are no
     text are left out.
     """
+    size = (image.width_px, image.height_px)
     kept = [index for index, line in enumerate(read) if line.spans and _confidence([line]) >= MIN_CONFIDENCE]
     boxes = [_bounds(quads[index], size) for index in kept]
     lines: list[Line] = []
@@ -130,7 +158,8 @@ def _lay_out(
         line, quad = read[kept[place]], quads[kept[place]]
         line_runs = _line_runs(line, quad, size, len(lines))
         confidence = float(np.mean([run.confidence for run in line_runs]))
-        lines.append(Line(boxes[place], len(runs), len(line_runs), confidence, _stroke_px(line, quad)))
+        ink = ink_box(image.pixels, boxes[place])
+        lines.append(Line(boxes[place], len(runs), len(line_runs), confidence, _stroke_px(line, quad), ink))
         runs += line_runs
         features.append(line.features)
     return tuple(lines), tuple(runs), np.concatenate(features)

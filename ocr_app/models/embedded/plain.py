@@ -1,24 +1,22 @@
-"""The plain reader: the encoder's lines grouped by geometry, with no decoder.
+"""The plain reader: writes exactly what geometry suggests, with no decoder.
 
-It is the fallback for a page the decoder left incomplete, and the baseline the trained reader must beat.
+It is the baseline that the trained reader must beat.
 """
 
 from collections.abc import Callable, Iterator
 
 from ocr_app.config import AppConfig
-from ocr_app.document.markdown_writer import MarkdownWriter
 from ocr_app.models.embedded.encoder import VisualEncoder
-from ocr_app.models.embedded.plain_regions import PlainRegion, plain_regions
-from ocr_app.types import EncodedPage, PageImage, PageReading, Piece, TextDelta, Verdict
+from ocr_app.models.embedded.geometry.suggestion import suggest
+from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS
+from ocr_app.models.embedded.writer import TokenWriter
+from ocr_app.types import EncodedPage, PageImage, PageReading, TextDelta, Verdict
 
-FIRST_CJK = "\u2e80"
-HYPHENS = "-\u2010\u00ad"
+STOP_EVERY_RUNS = 64
 
 
 def open_plain(config: AppConfig) -> "PlainSession":
-    """Open the plain reader for one document. Raises ModelMissingError when the encoder's weights are not
-    there.
-    """
+    """Open the plain reader for one document. Raises ModelMissingError when the encoder's weights are not there."""
     return PlainSession(VisualEncoder(config.encoder))
 
 
@@ -32,44 +30,22 @@ class PlainSession:
         return self._encoder.encode(image)
 
     def read(self, page: EncodedPage, should_stop: Callable[[], bool]) -> Iterator[TextDelta | PageReading]:
-        """Write one region after another. There is no KV cache, so there are no readings of one."""
+        """Write run after run. There is no KV cache, so there are no readings of one."""
         if not page.runs:
             yield PageReading(Verdict.BLANK, (), "", reason="no text was found on this page")
             return
-        writer = MarkdownWriter()
+        writer = TokenWriter(page, "")
         verdict, reason = Verdict.OK, None
-        for region in plain_regions(page):
-            if should_stop():
-                verdict, reason = Verdict.INCOMPLETE, "stopped while this page was being read"
+        suggestion = suggest(page)
+        for place, (tokens, run) in enumerate(zip(suggestion.before, suggestion.order, strict=True)):
+            if place % STOP_EVERY_RUNS == 0 and should_stop():
+                verdict, reason = Verdict.CANCELLED, "stopped while this page was being read"
                 break
-            yield TextDelta(page.page_index, *_write(writer, page, region))
+            text = "".join(map(writer.add, (*map(int, tokens), run + NUM_STRUCTURE_TOKENS)))
+            yield TextDelta(page.page_index, text, (run,))
         yield TextDelta(page.page_index, writer.finish())
         confidence = sum(run.confidence for run in page.runs) / len(page.runs)
         yield PageReading(verdict, writer.regions, writer.markdown, reason=reason, confidence=confidence)
 
     def close(self) -> None:
         """Nothing is held."""
-
-
-def _write(writer: MarkdownWriter, page: EncodedPage, region: PlainRegion) -> tuple[str, tuple[int, ...]]:
-    """Write a region: the Markdown that became final, and the runs copied."""
-    text = writer.start_region(region.kind, region.level)
-    run_indices: list[int] = []
-    for line_index in region.line_indices:
-        line = page.lines[line_index]
-        for run_index in range(line.first_run, line.first_run + line.num_runs):
-            separator = _separator(writer, page, run_indices[-1], run_index) if run_indices else ""
-            text += writer.add_piece(Piece(page.runs[run_index].text, run_index), separator)
-            run_indices.append(run_index)
-    return text, tuple(run_indices)
-
-
-def _separator(writer: MarkdownWriter, page: EncodedPage, before: int, after: int) -> str:
-    """What goes between two runs; a word parted at a line's end is joined, its hyphen dropped."""
-    left, right = page.runs[before], page.runs[after]
-    if left.line_index == right.line_index:
-        return " " if left.has_space_after else ""
-    if left.text[-1] in HYPHENS and len(left.text) > 1 and right.text[0].islower():
-        writer.drop_hyphen()
-        return ""
-    return "" if left.text[-1] >= FIRST_CJK and right.text[0] >= FIRST_CJK else " "

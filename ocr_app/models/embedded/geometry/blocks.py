@@ -6,6 +6,7 @@ from statistics import median
 import numpy as np
 
 from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage
+from ocr_app.models.embedded.rows import group_rows
 from ocr_app.models.embedded.seeing.layout import CLASSES
 from ocr_app.types import Box
 
@@ -62,7 +63,9 @@ def find_blocks(page: SeenPage) -> list[Block]:
             index = parent[index]
         return index
 
-    for (first, second), probability in zip(page.layout.links.tolist(), page.layout.link_probabilities, strict=True):
+    for (first, second), probability in zip(
+        page.layout.links.tolist(), page.layout.link_probabilities, strict=True
+    ):
         if probability > LINKED:
             parent[root(first)] = root(second)
     groups: dict[int, list[SeenLine]] = {}
@@ -87,11 +90,18 @@ def _split(page: SeenPage, lines: list[SeenLine]) -> list[Block]:
     parts: list[list[SeenLine]] = []
     for row in rows_of(lines):
         is_large = min(line.size for line in row) > LARGE * page.body_size
-        if parts and is_large == (min(line.size for line in parts[-1]) > LARGE * page.body_size) and _is_near(page, parts[-1], row):
+        if (
+            parts
+            and is_large == (min(line.size for line in parts[-1]) > LARGE * page.body_size)
+            and _is_near(page, parts[-1], row)
+        ):
             parts[-1] += row
         else:
             parts.append([*row])
-    return [make_block(part, "section-header" if len(parts) > 1 and _is_large(page, part) else None) for part in parts]
+    return [
+        make_block(part, "section-header" if len(parts) > 1 and _is_large(page, part) else None)
+        for part in parts
+    ]
 
 
 def _columns(page: SeenPage, lines: list[SeenLine]) -> list[list[SeenLine]]:
@@ -108,7 +118,10 @@ def _columns(page: SeenPage, lines: list[SeenLine]) -> list[list[SeenLine]]:
 
 def _is_prose(page: SeenPage, lines: list[SeenLine]) -> bool:
     """Whether lines are a column of running text: several, and wide."""
-    return len(lines) >= MIN_COLUMN_LINES and median(line.box[2] - line.box[0] for line in lines) > PROSE * page.body_size
+    return (
+        len(lines) >= MIN_COLUMN_LINES
+        and median(line.box[2] - line.box[0] for line in lines) > PROSE * page.body_size
+    )
 
 
 def _is_large(page: SeenPage, lines: list[SeenLine]) -> bool:
@@ -145,23 +158,4 @@ def make_block(lines: list[SeenLine], kind: str | None = None) -> Block:
 
 def rows_of(lines: list[SeenLine]) -> list[list[SeenLine]]:
     """Lines that stand beside each other as rows, from top to bottom, each from left to right."""
-    rows: list[list[SeenLine]] = []
-    for line in sorted(lines, key=lambda line: line.middle):
-        if rows and _is_beside(rows[-1], line):
-            rows[-1].append(line)
-        else:
-            rows.append([line])
-    return [sorted(row, key=lambda line: line.box[0]) for row in rows]
-
-
-def _is_beside(row: list[SeenLine], line: SeenLine) -> bool:
-    """Whether a line stands beside what is in a row: half of the lower one's height is shared, and no width."""
-    for other in row:
-        shared = overlap(other.box[1], other.box[3], line.box[1], line.box[3])
-        if shared < 0.5 * min(other.height, line.height):
-            return False
-        if overlap(other.box[0], other.box[2], line.box[0], line.box[2]) > 0.2 * min(
-            other.box[2] - other.box[0], line.box[2] - line.box[0]
-        ):
-            return False
-    return True
+    return [[lines[index] for index in row] for row in group_rows([line.box for line in lines])]

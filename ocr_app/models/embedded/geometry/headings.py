@@ -42,7 +42,11 @@ def _key(part: Part, rank: int, headings: list[Part], ranks: dict[int, int]) -> 
     deepest = max(_depth(other) for other in mates)
     if not depth and deepest > 1:
         depth = deepest + 1
-    return rank, int(not part.text.isupper()) if any(other.text.isupper() for other in mates) and not depth else 0, depth
+    return (
+        rank,
+        int(not part.text.isupper()) if any(other.text.isupper() for other in mates) and not depth else 0,
+        depth,
+    )
 
 
 def _depth(part: Part) -> int:

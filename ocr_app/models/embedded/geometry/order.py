@@ -58,9 +58,17 @@ def _joined_where_columns(bands: list[list[Block]], em: float) -> list[list[Bloc
     """Neighbouring bands put together as long as one gutter goes down through all of them."""
     parts: list[list[Block]] = []
     for band in bands:
-        if parts and _has_gutter(parts[-1], em) and _has_gutter([*parts[-1], *band], em) and _fits(parts[-1], band, em):
-            parts[-1] = [*parts[-1], *band]
-        elif parts and _has_gutter(band, em) and _has_gutter([*parts[-1], *band], em) and _fits(band, parts[-1], em):
+        if (
+            parts
+            and _has_gutter(parts[-1], em)
+            and _has_gutter([*parts[-1], *band], em)
+            and _fits(parts[-1], band, em)
+        ) or (
+            parts
+            and _has_gutter(band, em)
+            and _has_gutter([*parts[-1], *band], em)
+            and _fits(band, parts[-1], em)
+        ):
             parts[-1] = [*parts[-1], *band]
         else:
             parts.append(band)

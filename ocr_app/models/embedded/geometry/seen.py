@@ -7,8 +7,8 @@ from statistics import median
 import numpy as np
 
 from ocr_app.models.embedded.letters import is_wide
-from ocr_app.models.embedded.seeing.layout import CLASSES, PageLayout
-from ocr_app.types import Box, Run
+from ocr_app.models.embedded.seeing.layout import CLASSES, NO_LAYOUT
+from ocr_app.types import Box, EncodedPage, Line, Run
 
 MONOSPACED = 0.025  # relative deviation of the advances of characters, in type of one width
 MIN_PITCH_CHARACTERS = 4  # shorter runs say little of the advance
@@ -53,30 +53,18 @@ class SeenLine:
 class SeenPage:
     """All lines of one page."""
 
-    def __init__(
-        self,
-        size: tuple[int, int],
-        runs: tuple[Run, ...],
-        boxes: list[Box],
-        spans: list[tuple[int, int]],
-        strokes: list[float],
-        layout: PageLayout,
-    ):
-        self.width, self.height = size
-        self.runs = runs
-        self.layout = layout
-        known = [stroke for stroke in strokes if stroke > 0]
+    def __init__(self, page: EncodedPage):
+        self.width, self.height = page.image.width_px, page.image.height_px
+        self.runs = page.runs
+        self.layout = page.layout or NO_LAYOUT
+        known = [line.stroke_px for line in page.lines if line.stroke_px > 0]
         usual = median(known) if known else 1.0
-        scores = layout.classes if len(layout.classes) == len(boxes) else np.full((len(boxes), len(CLASSES)), 1 / 11)
+        is_known = len(self.layout.classes) == len(page.lines)
+        unknown = np.full(len(CLASSES), 1 / len(CLASSES), np.float32)
         self.lines = [
-            _seen_line(index, boxes[index], runs[first : first + count], first, strokes[index] / usual or 1.0, scores[index])
-            for index, (first, count) in enumerate(spans)
+            _seen_line(index, line, page.runs, usual, self.layout.classes[index] if is_known else unknown)
+            for index, line in enumerate(page.lines)
         ]
-
-    @cached_property
-    def line_height(self) -> float:
-        """The usual distance that type needs, in pixels: 1.2 times the size of the running text."""
-        return 1.2 * self.body_size
 
     @cached_property
     def code_pitch(self) -> float | None:
@@ -95,12 +83,21 @@ class SeenPage:
 
 
 def _seen_line(
-    index: int, box: Box, runs: tuple[Run, ...], first: int, stroke: float, scores: np.ndarray
+    index: int, line: Line, runs: tuple[Run, ...], usual_stroke: float, scores: np.ndarray
 ) -> SeenLine:
-    text = "".join(run.text + " " * run.has_space_after for run in runs).rstrip()
-    size = type_size(runs) or (box[3] - box[1])
-    boxes = tuple(run.box for run in runs)
-    return SeenLine(index, box, text, tuple(range(first, first + len(runs))), boxes, size, stroke, scores)
+    places = tuple(range(line.first_run, line.first_run + line.num_runs))
+    mine = runs[line.first_run : line.first_run + line.num_runs]
+    box = line.ink or line.box
+    return SeenLine(
+        index,
+        box,
+        "".join(run.text + " " * run.has_space_after for run in mine).rstrip(),
+        places,
+        tuple(run.box for run in mine),
+        type_size(mine) or box[3] - box[1],
+        line.stroke_px / usual_stroke if line.stroke_px else 1.0,
+        scores,
+    )
 
 
 def type_size(runs: tuple[Run, ...]) -> float | None:

@@ -1,18 +1,16 @@
 """The one suggestion: an order of runs and the structure tokens in front of each."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from ocr_app.models.embedded.geometry.blocks import Block, find_blocks
 from ocr_app.models.embedded.geometry.headings import set_levels
 from ocr_app.models.embedded.geometry.order import reading_order
 from ocr_app.models.embedded.geometry.seen import SeenPage
-from ocr_app.models.embedded.geometry.tables import fill, is_table, looks_tabular, merge_tables
+from ocr_app.models.embedded.geometry.tables import fill, grid_of, may_be_table, merge_tables
 from ocr_app.models.embedded.geometry.text import Part, joined, parts_of
 from ocr_app.models.embedded.grammar import HEADINGS, LIST_ITEMS, Structure
 from ocr_app.models.embedded.letters import HYPHENS
-from ocr_app.models.embedded.seeing.tables import TableGrid
-from ocr_app.types import Box, RegionKind
+from ocr_app.types import EncodedPage, RegionKind
 
 OPENINGS = {
     RegionKind.PARAGRAPH: Structure.PARAGRAPH,
@@ -31,10 +29,11 @@ class Suggestion:
     before: tuple[tuple[Structure, ...], ...] = ()
 
 
-def suggest(page: SeenPage, grid_of: Callable[[Box], TableGrid | None]) -> Suggestion:
-    """Order and structure of a page from what was seen."""
+def suggest(encoded: EncodedPage) -> Suggestion:
+    """Order and structure of a page from what was seen; every run is in it once."""
+    page = SeenPage(encoded)
     blocks = merge_tables(page, find_blocks(page))
-    parts = [part for block in _in_order(page, blocks) for part in _parts(page, block, grid_of)]
+    parts = [part for block in _in_order(page, blocks) for part in _parts(page, block)]
     parts = joined(page, parts)
     set_levels(parts, page.body_size)
     order: list[int] = []
@@ -49,7 +48,6 @@ def suggest(page: SeenPage, grid_of: Callable[[Box], TableGrid | None]) -> Sugge
 def _in_order(page: SeenPage, blocks: list[Block]) -> list[Block]:
     heads = [block for block in blocks if block.kind == "page-header"]
     feet = [block for block in blocks if block.kind == "page-footer"]
-    notes = [block for block in blocks if block.kind == "footnote"]
     body = [block for block in blocks if block not in heads and block not in feet]
     return [*_sorted(heads), *reading_order(body, page.body_size), *_sorted(feet)]
 
@@ -58,9 +56,9 @@ def _sorted(blocks: list[Block]) -> list[Block]:
     return sorted(blocks, key=lambda block: (block.box[1], block.box[0]))
 
 
-def _parts(page: SeenPage, block: Block, grid_of: Callable[[Box], TableGrid | None]) -> list[Part]:
-    if (block.kind == "table" and is_table(page, block)) or looks_tabular(page, block):
-        grid = grid_of(block.box)
+def _parts(page: SeenPage, block: Block) -> list[Part]:
+    if may_be_table(page, block):
+        grid = grid_of(page, block)
         cells = fill(grid, block, page) if grid else None
         if cells:
             return [Part(RegionKind.TABLE, [block.lines], cells=cells)]

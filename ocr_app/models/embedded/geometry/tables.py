@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-from ocr_app.models.embedded.geometry.blocks import Block, bounds, make_block, overlap, rows_of
+from ocr_app.models.embedded.geometry.blocks import Block, bounds, find_blocks, make_block, overlap, rows_of
 from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage, monospaced_pitch
-from ocr_app.models.embedded.seeing.tables import TableGrid
-from ocr_app.types import Box
+from ocr_app.types import Box, TableGrid
 
 INSIDE = 0.6  # of a block's area inside a table makes it part of the table
 MIN_ROWS, MIN_COLUMNS = 2, 2
@@ -30,7 +29,10 @@ def merge_tables(page: SeenPage, blocks: list[Block]) -> list[Block]:
         merged = False
         for i, table in enumerate(tables):
             for j in range(i + 1, len(tables)):
-                if _share_inside(tables[j].box, table.box) > 0.3 or _share_inside(table.box, tables[j].box) > 0.3:
+                if (
+                    _share_inside(tables[j].box, table.box) > 0.3
+                    or _share_inside(table.box, tables[j].box) > 0.3
+                ):
                     tables[i] = make_block([*table.lines, *tables.pop(j).lines], "table")
                     merged = True
                     break
@@ -47,14 +49,31 @@ def merge_tables(page: SeenPage, blocks: list[Block]) -> list[Block]:
 FREE = ("page-header", "page-footer", "caption")  # never part of a table
 
 
-def table_boxes(page: SeenPage, blocks: list[Block]) -> list[Box]:
+def table_boxes(page: SeenPage) -> list[Box]:
     """Where the grid network is to look."""
-    return [_padded(block.box, page) for block in blocks if block.kind == "table" and is_table(page, block)]
+    blocks = merge_tables(page, find_blocks(page))
+    return [_padded(block.box, page) for block in blocks if may_be_table(page, block)]
+
+
+def may_be_table(page: SeenPage, block: Block) -> bool:
+    """Whether a block is worth a look of the grid network."""
+    return (block.kind == "table" and is_table(page, block)) or looks_tabular(page, block)
+
+
+def grid_of(page: SeenPage, block: Block) -> TableGrid | None:
+    """The grid that was seen for a block, if any."""
+    box = _padded(block.box, page)
+    return next((grid for grid in page.layout.grids if _share_inside(box, grid.box) > 0.98), None)
 
 
 def _padded(box: Box, page: SeenPage) -> Box:
     pad = 2.0
-    return max(0, box[0] - pad), max(0, box[1] - pad), min(page.width, box[2] + pad), min(page.height, box[3] + pad)
+    return (
+        max(0, box[0] - pad),
+        max(0, box[1] - pad),
+        min(page.width, box[2] + pad),
+        min(page.height, box[3] + pad),
+    )
 
 
 def is_table(page: SeenPage, block: Block) -> bool:
@@ -68,7 +87,11 @@ def is_table(page: SeenPage, block: Block) -> bool:
 def looks_tabular(page: SeenPage, block: Block) -> bool:
     """Whether every row of a block that is not called a table has several pieces with one gutter through all rows."""
     rows = rows_of(block.lines)
-    if len(rows) < MIN_ROWS or block.kind not in ("text", "formula", "picture") or any(len(row) < 3 for row in rows):
+    if (
+        len(rows) < MIN_ROWS
+        or block.kind not in ("text", "formula", "picture")
+        or any(len(row) < 3 for row in rows)
+    ):
         return False
     gutters = [(row[0].box[2], row[1].box[0]) for row in rows]
     return min(right for _, right in gutters) - max(left for left, _ in gutters) > page.body_size
@@ -107,7 +130,9 @@ def _words(line: SeenLine, page: SeenPage, edges: tuple[float, ...]) -> list[Wor
         box = line.run_boxes[place]
         before = line.run_boxes[place - 1] if place else box
         has_gap = place and page.runs[line.runs[place - 1]].has_space_after
-        is_cut = has_gap and any(before[2] - 0.15 * line.size <= edge <= box[0] + 0.15 * line.size for edge in edges)
+        is_cut = has_gap and any(
+            before[2] - 0.15 * line.size <= edge <= box[0] + 0.15 * line.size for edge in edges
+        )
         if parts and not is_cut:
             parts[-1].append(run)
         else:
@@ -120,7 +145,9 @@ def _in_order(words: list[Word]) -> list[int]:
     rows: list[list[Word]] = []
     for word in sorted(words, key=lambda word: word.box[1] + word.box[3]):
         last = rows[-1][-1] if rows else None
-        if last and overlap(last.box[1], last.box[3], word.box[1], word.box[3]) > 0.5 * (word.box[3] - word.box[1]):
+        if last and overlap(last.box[1], last.box[3], word.box[1], word.box[3]) > 0.5 * (
+            word.box[3] - word.box[1]
+        ):
             rows[-1].append(word)
         else:
             rows.append([word])

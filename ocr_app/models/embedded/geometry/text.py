@@ -27,10 +27,14 @@ SURE_ITEM = 0.85  # probability from which a block without a mark is an item all
 LARGE_HEADING = 1.5  # times the running text: what is set so large needs no second look
 MAX_HEADING_WORDS = 16
 
-CAPTION = re.compile(r"(table|figure|fig\.|tabelle|abbildung|abb\.|tableau|tabla|cuadro|表|图|圖)\s*[\dIVX]", re.IGNORECASE)
+CAPTION = re.compile(
+    r"(table|figure|fig\.|tabelle|abbildung|abb\.|tableau|tabla|cuadro|表|图|圖)\s*[\dIVX]", re.IGNORECASE
+)
 SECTION = re.compile(r"\d{1,3}(\.\d{1,3})+[.)]?\s")
 
-BARE_NUMBER = re.compile(r"(chapter|part|section|appendix|annex|kapitel|teil|chapitre|partie)\s+[\dIVXA-Z]{1,5}\.?", re.IGNORECASE)
+BARE_NUMBER = re.compile(
+    r"(chapter|part|section|appendix|annex|kapitel|teil|chapitre|partie)\s+[\dIVXA-Z]{1,5}\.?", re.IGNORECASE
+)
 
 Row = list[SeenLine]
 
@@ -62,7 +66,11 @@ def parts_of(page: SeenPage, block: Block) -> list[Part]:
     if is_code(page, block.lines, is_heading=kind is RegionKind.HEADING):
         return [Part(RegionKind.CODE, rows)]
     if kind is RegionKind.HEADING:
-        return [Part(kind, rows, level=1) if _is_heading(page, rows) else _typed(RegionKind.PARAGRAPH, rows, block)]
+        return [
+            Part(kind, rows, level=1)
+            if _is_heading(page, rows)
+            else _typed(RegionKind.PARAGRAPH, rows, block)
+        ]
     return [_typed(kind, rows, block) for rows in _paragraphs(page, rows, kind)]
 
 
@@ -75,7 +83,11 @@ def _is_heading(page: SeenPage, rows: list[Row]) -> bool:
     num_words = len(text.split())
     if size > LARGE_HEADING:
         return True
-    return num_words <= MAX_HEADING_WORDS and not text.endswith(":") and not (text.endswith(".") and num_words > 8)
+    return (
+        num_words <= MAX_HEADING_WORDS
+        and not text.endswith(":")
+        and not (text.endswith(".") and num_words > 8)
+    )
 
 
 def _typed(kind: RegionKind, rows: list[Row], block: Block) -> Part:
@@ -106,7 +118,9 @@ def _paragraphs(page: SeenPage, rows: list[Row], kind: RegionKind) -> list[list[
     return paragraphs
 
 
-def _begins(page: SeenPage, paragraph: list[Row], row: Row, sides: tuple[float, float], kind: RegionKind) -> bool:
+def _begins(
+    page: SeenPage, paragraph: list[Row], row: Row, sides: tuple[float, float], kind: RegionKind
+) -> bool:
     left, right = sides
     before = paragraph[-1]
     em = page.body_size
@@ -139,11 +153,23 @@ def _goes_on(page: SeenPage, before: Part, part: Part) -> bool:
         return False
     if before.kind is part.kind is RegionKind.HEADING:
         is_alike = abs(part.rows[0][0].size - size) < 0.12 * size
-        return is_alike and (gap < 0.9 * size or BARE_NUMBER.fullmatch(before.text) is not None) and not opens_with_mark(part.rows[0])
+        return (
+            is_alike
+            and (gap < 0.9 * size or BARE_NUMBER.fullmatch(before.text) is not None)
+            and not opens_with_mark(part.rows[0])
+        )
     if before.kind is part.kind is RegionKind.CODE:
         return gap < 1.5 * page.body_size
     if before.kind is RegionKind.LIST_ITEM and part.kind in (RegionKind.LIST_ITEM, RegionKind.PARAGRAPH):
         is_marked = opens_with_mark(part.rows[0]) or SECTION.match(part.text)
-        is_under = part.left > before.left + 0.5 * page.body_size and abs(part.left - before.rows[0][-1].box[0]) < 3 * page.body_size
-        return not is_marked and gap < 0.6 * page.body_size and is_under and not before.text.endswith((".", ":", ";"))
+        is_under = (
+            part.left > before.left + 0.5 * page.body_size
+            and abs(part.left - before.rows[0][-1].box[0]) < 3 * page.body_size
+        )
+        return (
+            not is_marked
+            and gap < 0.6 * page.body_size
+            and is_under
+            and not before.text.endswith((".", ":", ";"))
+        )
     return False

@@ -6,13 +6,12 @@ lines are set as text on an empty page of the same size, whose structured text i
 from, and the picture is the page image itself. Nothing here decides anything: probabilities go out.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from ocr_app.models.embedded.weights import open_network
-from ocr_app.types import Box
+from ocr_app.types import Box, PageLayout
 
 CLASSES = (  # in the order of the network's outputs
     "text",
@@ -30,18 +29,11 @@ CLASSES = (  # in the order of the network's outputs
 POINTS_PER_INCH = 72.0
 MAX_LINES = 1500  # time grows with the square: beyond this the page is told to have no layout
 FIRST_CJK = 0x2E80
-LETTER_SIZE = {"helv": 0.8, "china-s": 1.0}  # of a line's height, which reaches from its ascenders to its descenders
+LETTER_SIZE = {
+    "helv": 0.8,
+    "china-s": 1.0,
+}  # of a line's height, which reaches from its ascenders to its descenders
 DESCENT = 0.22  # of a line's height, below its base line
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PageLayout:
-    """The network's answers for the L lines of one page."""
-
-    classes: np.ndarray  # (L, len(CLASSES)) float32, probabilities
-    links: np.ndarray  # (E, 2) int, pairs of neighbouring lines
-    link_probabilities: np.ndarray  # (E,) float32, that a pair belongs to one block
-    pictures: tuple[Box, ...] = ()  # in pixels of the page image
 
 
 NO_LAYOUT = PageLayout(
@@ -73,7 +65,9 @@ class LayoutNetwork:
             return PageLayout(NO_LAYOUT.classes, NO_LAYOUT.links, NO_LAYOUT.link_probabilities, pictures)
         data = self._describe(picture, [_scaled(box, scale) for box in boxes], texts)
         nodes, edges, links = self._run(data)
-        return PageLayout(_softmax(nodes), links, _softmax(edges)[:, 1] if len(links) else np.zeros(0), pictures)
+        return PageLayout(
+            _softmax(nodes), links, _softmax(edges)[:, 1] if len(links) else np.zeros(0), pictures
+        )
 
     def _describe(self, picture: np.ndarray, boxes: list[Box], texts: list[str]) -> dict:
         """The dictionary that `pymupdf.layout` builds from a PDF page, from our lines."""
@@ -145,7 +139,9 @@ def _typeset(boxes: list[Box], texts: list[str], width: int, height: int):
         size = max(1.0, LETTER_SIZE[name] * (y1 - y0))
         start = pymupdf.Point(x0, y1 - DESCENT * (y1 - y0))
         stretch = (x1 - x0) / max(size * fonts[name].text_length(text, fontsize=1), 1e-3)
-        page.insert_text(start, text, fontsize=size, fontname=name, morph=(start, pymupdf.Matrix(max(stretch, 0.01), 1)))
+        page.insert_text(
+            start, text, fontsize=size, fontname=name, morph=(start, pymupdf.Matrix(max(stretch, 0.01), 1))
+        )
     flags = (
         pymupdf.TEXT_PRESERVE_WHITESPACE
         | pymupdf.TEXT_PRESERVE_LIGATURES

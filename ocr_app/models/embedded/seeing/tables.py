@@ -1,24 +1,14 @@
 """Rows and columns of a table, by the grid network inside PyMuPDF (`pymupdf.layout`, table_grid_model_v4_ep)."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from ocr_app.models.embedded.weights import open_network
-from ocr_app.types import Box
+from ocr_app.types import Box, TableGrid
 
 ROW_THRESHOLD, COLUMN_THRESHOLD = 0.2, 0.25  # as upstream uses this network
 MIN_DISTANCE = 0.01  # of the table's side, between two lines
-
-
-@dataclass(frozen=True, slots=True)
-class TableGrid:
-    """Where a table's rows and columns are parted, in pixels of the page; its outer edges are not among them."""
-
-    box: Box
-    row_edges: tuple[float, ...]
-    column_edges: tuple[float, ...]
 
 
 class GridNetwork:
@@ -36,7 +26,9 @@ class GridNetwork:
         import cv2
 
         left, top, right, bottom = int(box[0]), int(box[1]), int(np.ceil(box[2])), int(np.ceil(box[3]))
-        crop = cv2.resize(pixels[top:bottom, left:right], (self._width, self._height), interpolation=cv2.INTER_AREA)
+        crop = cv2.resize(
+            pixels[top:bottom, left:right], (self._width, self._height), interpolation=cv2.INTER_AREA
+        )
         image = np.ascontiguousarray(crop.transpose(2, 0, 1)[None], np.float32) / 255
         row_logits, row_offsets, column_logits, column_offsets = self._network.run(None, {"image": image})[:4]
         rows = _line_positions(row_logits[0], row_offsets[0], ROW_THRESHOLD)

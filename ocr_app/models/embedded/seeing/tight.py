@@ -5,7 +5,9 @@ import numpy as np
 from ocr_app.types import Box
 
 INK = 0.35  # of the strongest difference from the paper: what counts as ink
-MIN_ROW_SHARE = 0.02  # of a line's width must hold ink in a row of pixels, so that specks and ends of rules do not count
+MIN_ROW_SHARE = (
+    0.02  # of a line's width must hold ink in a row of pixels, so that specks and ends of rules do not count
+)
 
 
 def line_ink(pixels: np.ndarray, box: Box) -> np.ndarray:
