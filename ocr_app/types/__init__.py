@@ -24,6 +24,7 @@ from ocr_app.types.seen import (
     Line,
     PageImage,
     PageLayout,
+    Rule,
     Run,
     TableGrid,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "RegionKind",
     "ResidentPage",
     "ResidentState",
+    "Rule",
     "Run",
     "TableGrid",
     "Telemetry",

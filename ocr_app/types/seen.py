@@ -62,12 +62,23 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Rule:
+    """A printed level or upright line, in pixels of the page: where it lies and from where to where it runs."""
+
+    place: float
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
 class TableGrid:
     """Where a table's rows and columns are parted; its outer edges are not among them."""
 
     box: Box
     row_edges: tuple[float, ...]
     column_edges: tuple[float, ...]
+    # (first row, last row, first column, last column) of each cell over several
+    spans: tuple[tuple[int, int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +89,9 @@ class PageLayout:
     links: "np.ndarray"  # (E, 2) int, pairs of neighbouring lines
     link_probabilities: "np.ndarray"  # (E,) float32, that a pair belongs to one block
     pictures: tuple[Box, ...] = ()
-    grids: tuple[TableGrid, ...] = ()
+    level_rules: tuple[Rule, ...] = ()
+    upright_rules: tuple[Rule, ...] = ()
+    grids: tuple[TableGrid, ...] = ()  # of what may be tables
 
 
 @dataclass(frozen=True, slots=True, eq=False)

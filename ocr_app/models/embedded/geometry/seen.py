@@ -6,13 +6,15 @@ from statistics import median
 
 import numpy as np
 
+from ocr_app.models.embedded.geometry.marks import Mark, read_mark
 from ocr_app.models.embedded.letters import is_wide
 from ocr_app.models.embedded.seeing.layout import CLASSES, NO_LAYOUT
 from ocr_app.types import Box, EncodedPage, Line, Run
 
-MONOSPACED = 0.025  # relative deviation of the advances of characters, in type of one width
+MONOSPACED = 0.02  # relative deviation of the advances of characters, in type of one width
 MIN_PITCH_CHARACTERS = 4  # shorter runs say little of the advance
-MIN_PITCH_RUNS = 3
+MIN_PITCH_RUNS = 7
+MIN_CODE_LETTERS = 32  # a few words may happen to advance alike
 MIN_CODE_LINES = 3
 MIN_LETTERS = 3  # a line of fewer says nothing of its size
 # widths of letters in multiples of the type size, as usual text faces have them
@@ -65,6 +67,11 @@ class SeenPage:
             _seen_line(index, line, page.runs, usual, self.layout.classes[index] if is_known else unknown)
             for index, line in enumerate(page.lines)
         ]
+
+    @cached_property
+    def marks(self) -> list[Mark]:
+        """The marks that lines of the page begin with."""
+        return [mark for line in self.lines if (mark := read_mark(line.text))]
 
     @cached_property
     def code_pitch(self) -> float | None:
@@ -135,24 +142,19 @@ def pitches(lines: list[SeenLine], runs: tuple[Run, ...]) -> list[float]:
 def monospaced_pitch(lines: list[SeenLine], runs: tuple[Run, ...]) -> float | None:
     """The advance of all characters of these lines in pixels, where it is one, as in code and on screens."""
     advances = pitches(lines, runs)
-    if len(advances) < MIN_PITCH_RUNS:
+    if len(advances) < MIN_PITCH_RUNS or sum(len(line.text) for line in lines) < MIN_CODE_LETTERS:
         return None
     centre = median(advances)
     deviations = sorted(abs(value - centre) for value in advances)
     usual, largest = deviations[len(deviations) // 2], deviations[int(0.85 * (len(deviations) - 1))]
-    return centre if usual < MONOSPACED * centre and largest < 2 * MONOSPACED * centre else None
+    return centre if usual < MONOSPACED * centre and largest < 2.5 * MONOSPACED * centre else None
 
 
-def is_code(page: SeenPage, lines: list[SeenLine], *, is_heading: bool = False) -> bool:
-    """Whether lines are code: type of one width, or for few letters the width of the page's code.
-
-    A heading is code only in that case: three words may happen to advance alike.
-    """
-    pitch = monospaced_pitch(lines, page.runs)
-    if pitch is not None and not is_heading:
+def is_code(page: SeenPage, lines: list[SeenLine]) -> bool:
+    """Whether lines are code: type of one width, or for few letters the very width of the page's code."""
+    if monospaced_pitch(lines, page.runs) is not None:
         return True
     advances = pitches(lines, page.runs)
-    if page.code_pitch is None or not advances:
+    if page.code_pitch is None or len(advances) < 2:
         return False
-    slack = MONOSPACED * page.code_pitch * (1 if is_heading else 2)
-    return len(advances) > is_heading and all(abs(value - page.code_pitch) < slack for value in advances)
+    return all(abs(value - page.code_pitch) < 1.5 * MONOSPACED * page.code_pitch for value in advances)

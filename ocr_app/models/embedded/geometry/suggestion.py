@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from ocr_app.models.embedded.geometry.blocks import Block, find_blocks
+from ocr_app.models.embedded.geometry.blocks import Block
 from ocr_app.models.embedded.geometry.headings import set_levels
+from ocr_app.models.embedded.geometry.lists import list_rows
 from ocr_app.models.embedded.geometry.order import reading_order
 from ocr_app.models.embedded.geometry.seen import SeenPage
-from ocr_app.models.embedded.geometry.tables import fill, grid_of, may_be_table, merge_tables
+from ocr_app.models.embedded.geometry.tables import cells_of, page_blocks
 from ocr_app.models.embedded.geometry.text import Part, joined, parts_of
 from ocr_app.models.embedded.grammar import HEADINGS, LIST_ITEMS, Structure
 from ocr_app.models.embedded.letters import HYPHENS
@@ -32,8 +33,7 @@ class Suggestion:
 def suggest(encoded: EncodedPage) -> Suggestion:
     """Order and structure of a page from what was seen; every run is in it once."""
     page = SeenPage(encoded)
-    blocks = merge_tables(page, find_blocks(page))
-    parts = [part for block in _in_order(page, blocks) for part in _parts(page, block)]
+    parts = [part for block in _in_order(page, page_blocks(page)) for part in _parts(page, block)]
     parts = joined(page, parts)
     set_levels(parts, page.body_size)
     order: list[int] = []
@@ -57,12 +57,10 @@ def _sorted(blocks: list[Block]) -> list[Block]:
 
 
 def _parts(page: SeenPage, block: Block) -> list[Part]:
-    if may_be_table(page, block):
-        grid = grid_of(page, block)
-        cells = fill(grid, block, page) if grid else None
-        if cells:
-            return [Part(RegionKind.TABLE, [block.lines], cells=cells)]
-    return parts_of(page, block)
+    if entries := list_rows(page, block):
+        return [Part(RegionKind.LIST_ITEM, [row], level=1) for row in entries]
+    cells = cells_of(page, block)
+    return [Part(RegionKind.TABLE, [block.lines], cells=cells)] if cells else parts_of(page, block)
 
 
 def _written(page: SeenPage, part: Part):

@@ -1,13 +1,18 @@
 """Tables: which blocks are one, and which run stands in which of the grid's cells."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ocr_app.models.embedded.geometry.blocks import Block, bounds, find_blocks, make_block, overlap, rows_of
+from ocr_app.models.embedded.geometry.ruled import ruled_grid
 from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage, monospaced_pitch
 from ocr_app.types import Box, TableGrid
 
+FREE = ("page-header", "page-footer", "caption")  # never part of a table
 INSIDE = 0.6  # of a block's area inside a table makes it part of the table
+TOUCHING = 0.3  # of a table's area inside another makes them one
 MIN_ROWS, MIN_COLUMNS = 2, 2
+MAX_CELL_ROWS = 12  # cells with more rows of text than this are columns of the page in a ruled frame
+PAD_PX = 2.0  # around a table for the grid network
 
 Cells = list[list[list[int]]]  # rows of cells of run indices
 
@@ -20,24 +25,42 @@ class Word:
     box: Box
 
 
-def merge_tables(page: SeenPage, blocks: list[Block]) -> list[Block]:
+def page_blocks(page: SeenPage) -> list[Block]:
+    """The blocks of a page, each table in one, unordered."""
+    return [part for block in _merge_tables(find_blocks(page)) for part in _unframed(page, block)]
+
+
+def table_boxes(page: SeenPage) -> list[Box]:
+    """Where the grid network is to look: what may be a table and shows no whole grid of its own."""
+    blocks = [block for block in page_blocks(page) if may_be_table(page, block)]
+    return [_padded(block.box, page) for block in blocks if not _is_whole(_drawn(page, block), block)]
+
+
+def may_be_table(page: SeenPage, block: Block) -> bool:
+    """Whether a block is worth a look of the grid network."""
+    return (block.kind == "table" and _has_pieces(page, block)) or _looks_tabular(page, block)
+
+
+def cells_of(page: SeenPage, block: Block) -> Cells | None:
+    """The runs of a table by row and column, empty rows and columns left out; None where it is none."""
+    if not may_be_table(page, block):
+        return None
+    drawn = _drawn(page, block)
+    if not _is_whole(drawn, block):
+        box = _padded(block.box, page)
+        told = next((grid for grid in page.layout.grids if _share_inside(box, grid.box) > 0.98), None)
+        drawn = told if drawn is None else drawn if told is None else _subdivided(drawn, told, page)
+    return _filled(drawn, block, page) if drawn else None
+
+
+def _merge_tables(blocks: list[Block]) -> list[Block]:
     """Blocks with each table in one: what lies inside a table belongs to it."""
-    tables = [block for block in blocks if block.kind == "table"]
+    tables: list[Block] = []
+    for block in (block for block in blocks if block.kind == "table"):
+        touching = [table for table in tables if _touch(table.box, block.box)]
+        tables = [table for table in tables if table not in touching]
+        tables.append(make_block([*block.lines, *(line for table in touching for line in table.lines)], "table"))
     others = [block for block in blocks if block.kind != "table"]
-    merged = True
-    while merged:
-        merged = False
-        for i, table in enumerate(tables):
-            for j in range(i + 1, len(tables)):
-                if (
-                    _share_inside(tables[j].box, table.box) > 0.3
-                    or _share_inside(table.box, tables[j].box) > 0.3
-                ):
-                    tables[i] = make_block([*table.lines, *tables.pop(j).lines], "table")
-                    merged = True
-                    break
-            if merged:
-                break
     for i, table in enumerate(tables):
         inside = [b for b in others if b.kind not in FREE and _share_inside(b.box, table.box) > INSIDE]
         if inside:
@@ -46,70 +69,108 @@ def merge_tables(page: SeenPage, blocks: list[Block]) -> list[Block]:
     return [*tables, *others]
 
 
-FREE = ("page-header", "page-footer", "caption")  # never part of a table
+def _touch(a: Box, b: Box) -> bool:
+    return _share_inside(a, b) > TOUCHING or _share_inside(b, a) > TOUCHING
 
 
-def table_boxes(page: SeenPage) -> list[Box]:
-    """Where the grid network is to look."""
-    blocks = merge_tables(page, find_blocks(page))
-    return [_padded(block.box, page) for block in blocks if may_be_table(page, block)]
+def _unframed(page: SeenPage, block: Block) -> list[Block]:
+    """A table as it is, or the columns that stand in a ruled frame, each a block of its own."""
+    grid = _drawn(page, block) if block.kind == "table" else None
+    if grid is None:
+        return [block]
+    cells: dict[tuple[int, int], list[SeenLine]] = {}
+    first_of = _firsts(grid)
+    for line in block.lines:
+        place = _row_of(line.box, grid), _first_column(line.box, grid)
+        cells.setdefault(first_of.get(place, place), []).append(line)
+    if sum(len(rows_of(lines)) > MAX_CELL_ROWS for lines in cells.values()) < MIN_COLUMNS:
+        return [block]
+    return [make_block(lines) for lines in cells.values()]
 
 
-def may_be_table(page: SeenPage, block: Block) -> bool:
-    """Whether a block is worth a look of the grid network."""
-    return (block.kind == "table" and is_table(page, block)) or looks_tabular(page, block)
-
-
-def grid_of(page: SeenPage, block: Block) -> TableGrid | None:
-    """The grid that was seen for a block, if any."""
-    box = _padded(block.box, page)
-    return next((grid for grid in page.layout.grids if _share_inside(box, grid.box) > 0.98), None)
-
-
-def _padded(box: Box, page: SeenPage) -> Box:
-    pad = 2.0
-    return (
-        max(0, box[0] - pad),
-        max(0, box[1] - pad),
-        min(page.width, box[2] + pad),
-        min(page.height, box[3] + pad),
-    )
-
-
-def is_table(page: SeenPage, block: Block) -> bool:
-    """Whether a block that the network calls a table may be one: it has rows of several pieces and is no code."""
+def _has_pieces(page: SeenPage, block: Block) -> bool:
+    """Whether what the network calls a table has rows of several pieces, and is no code."""
     rows = rows_of(block.lines)
     if len(rows) < MIN_ROWS or max(map(len, rows)) < MIN_COLUMNS:
         return False
     return not monospaced_pitch(block.lines, page.runs) or sum(len(row) > 1 for row in rows) > 0.5 * len(rows)
 
 
-def looks_tabular(page: SeenPage, block: Block) -> bool:
-    """Whether every row of a block that is not called a table has several pieces with one gutter through all rows."""
-    rows = rows_of(block.lines)
-    if (
-        len(rows) < MIN_ROWS
-        or block.kind not in ("text", "formula", "picture")
-        or any(len(row) < 3 for row in rows)
-    ):
+def _looks_tabular(page: SeenPage, block: Block) -> bool:
+    """Whether rows of a block that is not called a table have three pieces or more with one gutter through all."""
+    if block.kind != "text":
         return False
-    gutters = [(row[0].box[2], row[1].box[0]) for row in rows]
-    return min(right for _, right in gutters) - max(left for left, _ in gutters) > page.body_size
+    rows = rows_of(block.lines)
+    full = [row for row in rows if len(row) > 2]
+    if len(full) < MIN_ROWS + 1 or len(full) < 0.7 * len(rows):
+        return False
+    return min(row[1].box[0] for row in full) - max(row[0].box[2] for row in full) > page.body_size
 
 
-def fill(grid: TableGrid, block: Block, page: SeenPage) -> Cells | None:
-    """Runs of a table by row and column; None where the grid has no two of each that hold anything."""
-    words = [word for line in block.lines for word in _words(line, page, grid.column_edges)]
+def _drawn(page: SeenPage, block: Block) -> TableGrid | None:
+    """The grid that rules draw around the cells of a block."""
+    layout = page.layout
+    return ruled_grid(block.box, layout.level_rules, layout.upright_rules, 1.2 * page.body_size)
+
+
+def _is_whole(grid: TableGrid | None, block: Block) -> bool:
+    """Whether every row of text has a row of the grid to itself: no two lines of one row lie below two of the next."""
+    if grid is None:
+        return False
+    rows: dict[int, list[list[SeenLine]]] = {}
+    for row in rows_of(block.lines):
+        rows.setdefault(_row_of(row[0].box, grid), []).append(row)
+    return not any(sum(len(row) > 2 for row in group) > 1 for group in rows.values())
+
+
+def _subdivided(drawn: TableGrid, told: TableGrid, page: SeenPage) -> TableGrid:
+    """A ruled grid with the rows that the network sees between its rules."""
+    more = [
+        edge
+        for edge in told.row_edges
+        if all(abs(edge - other) > 0.6 * page.body_size for other in drawn.row_edges)
+    ]
+    edges = sorted([*drawn.row_edges, *more])
+    borders = [drawn.box[1], *drawn.row_edges, drawn.box[3]]
+
+    def new_row(border: float) -> int:
+        return sum(edge <= border for edge in edges)
+
+    spans = tuple(
+        (new_row(borders[top]), new_row(borders[bottom + 1] - 1e-3), left, right)
+        for top, bottom, left, right in drawn.spans
+        if bottom > top or right > left
+    )
+    return replace(drawn, row_edges=tuple(edges), spans=spans)
+
+
+def _filled(grid: TableGrid, block: Block, page: SeenPage) -> Cells | None:
+    """Runs by row and column; what stands in a cell over several is put into the first of them."""
+    first_of = _firsts(grid)
     placed: dict[tuple[int, int], list[Word]] = {}
-    for word in words:
-        row = sum(edge < (word.box[1] + word.box[3]) / 2 for edge in grid.row_edges)
-        column = _first_column(word.box, grid)
-        placed.setdefault((row, column), []).append(word)
+    for line in block.lines:
+        for word in _words(line, page, grid.column_edges):
+            place = _row_of(word.box, grid), _first_column(word.box, grid)
+            placed.setdefault(first_of.get(place, place), []).append(word)
     rows = sorted({row for row, _ in placed})
     columns = sorted({column for _, column in placed})
     if len(rows) < MIN_ROWS or len(columns) < MIN_COLUMNS:
         return None
     return [[_in_order(placed.get((row, column), [])) for column in columns] for row in rows]
+
+
+def _firsts(grid: TableGrid) -> dict[tuple[int, int], tuple[int, int]]:
+    """Of each place inside a cell over several: the first one of that cell."""
+    return {
+        (row, column): (span[0], span[2])
+        for span in grid.spans
+        for row in range(span[0], span[1] + 1)
+        for column in range(span[2], span[3] + 1)
+    }
+
+
+def _row_of(box: Box, grid: TableGrid) -> int:
+    return sum(edge < (box[1] + box[3]) / 2 for edge in grid.row_edges)
 
 
 def _first_column(box: Box, grid: TableGrid) -> int:
@@ -125,18 +186,16 @@ def _first_column(box: Box, grid: TableGrid) -> int:
 
 def _words(line: SeenLine, page: SeenPage, edges: tuple[float, ...]) -> list[Word]:
     """The parts of a line: cut where a column's edge lies in a gap between two of its runs."""
+    slack = 0.15 * line.size
     parts: list[list[int]] = []
     for place, run in enumerate(line.runs):
         box = line.run_boxes[place]
         before = line.run_boxes[place - 1] if place else box
         has_gap = place and page.runs[line.runs[place - 1]].has_space_after
-        is_cut = has_gap and any(
-            before[2] - 0.15 * line.size <= edge <= box[0] + 0.15 * line.size for edge in edges
-        )
-        if parts and not is_cut:
-            parts[-1].append(run)
-        else:
+        if has_gap and any(before[2] - slack <= edge <= box[0] + slack for edge in edges) or not parts:
             parts.append([run])
+        else:
+            parts[-1].append(run)
     return [Word(tuple(runs), bounds([page.runs[run].box for run in runs])) for runs in parts]
 
 
@@ -144,14 +203,22 @@ def _in_order(words: list[Word]) -> list[int]:
     """The runs of one cell as they are read."""
     rows: list[list[Word]] = []
     for word in sorted(words, key=lambda word: word.box[1] + word.box[3]):
-        last = rows[-1][-1] if rows else None
-        if last and overlap(last.box[1], last.box[3], word.box[1], word.box[3]) > 0.5 * (
-            word.box[3] - word.box[1]
-        ):
+        last = rows[-1][-1].box if rows else None
+        height = word.box[3] - word.box[1]
+        if last and overlap(last[1], last[3], word.box[1], word.box[3]) > 0.5 * height:
             rows[-1].append(word)
         else:
             rows.append([word])
     return [run for row in rows for word in sorted(row, key=lambda word: word.box[0]) for run in word.runs]
+
+
+def _padded(box: Box, page: SeenPage) -> Box:
+    return (
+        max(0.0, box[0] - PAD_PX),
+        max(0.0, box[1] - PAD_PX),
+        min(float(page.width), box[2] + PAD_PX),
+        min(float(page.height), box[3] + PAD_PX),
+    )
 
 
 def _share_inside(inner: Box, outer: Box) -> float:

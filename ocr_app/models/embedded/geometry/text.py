@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 
 from ocr_app.models.embedded.geometry.blocks import Block, rows_of
+from ocr_app.models.embedded.geometry.marks import SECTION, is_in_turn, read_mark
 from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage, is_code
-from ocr_app.models.embedded.letters import opens_item
 from ocr_app.models.embedded.seeing.layout import CLASSES
 from ocr_app.types import RegionKind
 
@@ -30,7 +30,6 @@ MAX_HEADING_WORDS = 16
 CAPTION = re.compile(
     r"(table|figure|fig\.|tabelle|abbildung|abb\.|tableau|tabla|cuadro|表|图|圖)\s*[\dIVX]", re.IGNORECASE
 )
-SECTION = re.compile(r"\d{1,3}(\.\d{1,3})+[.)]?\s")
 
 BARE_NUMBER = re.compile(
     r"(chapter|part|section|appendix|annex|kapitel|teil|chapitre|partie)\s+[\dIVXA-Z]{1,5}\.?", re.IGNORECASE
@@ -63,15 +62,15 @@ def parts_of(page: SeenPage, block: Block) -> list[Part]:
     kind = KINDS.get(block.kind, RegionKind.PARAGRAPH)
     if kind is RegionKind.FURNITURE:
         return [Part(kind, rows)]
-    if is_code(page, block.lines, is_heading=kind is RegionKind.HEADING):
+    if is_code(page, block.lines):
         return [Part(RegionKind.CODE, rows)]
     if kind is RegionKind.HEADING:
         return [
             Part(kind, rows, level=1)
             if _is_heading(page, rows)
-            else _typed(RegionKind.PARAGRAPH, rows, block)
+            else _typed(page, RegionKind.PARAGRAPH, rows, block)
         ]
-    return [_typed(kind, rows, block) for rows in _paragraphs(page, rows, kind)]
+    return [_typed(page, kind, rows, block) for rows in _paragraphs(page, rows, kind)]
 
 
 def _is_heading(page: SeenPage, rows: list[Row]) -> bool:
@@ -85,13 +84,13 @@ def _is_heading(page: SeenPage, rows: list[Row]) -> bool:
         return True
     return (
         num_words <= MAX_HEADING_WORDS
-        and not text.endswith(":")
+        and not text.endswith((":", ","))
         and not (text.endswith(".") and num_words > 8)
     )
 
 
-def _typed(kind: RegionKind, rows: list[Row], block: Block) -> Part:
-    is_marked = opens_with_mark(rows[0])
+def _typed(page: SeenPage, kind: RegionKind, rows: list[Row], block: Block) -> Part:
+    is_marked = opens_with_mark(page, rows[0])
     if kind is RegionKind.LIST_ITEM and not is_marked:
         is_marked = SECTION.match(" ".join(line.text for line in rows[0][:2])) is not None
     if is_marked and kind is RegionKind.PARAGRAPH:
@@ -101,9 +100,11 @@ def _typed(kind: RegionKind, rows: list[Row], block: Block) -> Part:
     return Part(kind, rows, level=int(kind is RegionKind.LIST_ITEM))
 
 
-def opens_with_mark(row: Row) -> bool:
-    """Whether a row begins with a bullet or an item's number."""
-    return opens_item(" ".join(line.text for line in row[:2]))
+def opens_with_mark(page: SeenPage, row: Row) -> bool:
+    """Whether a row begins with a bullet or an item's number, and says something behind it."""
+    text = " ".join(line.text for line in row[:2])
+    mark = read_mark(text)
+    return mark is not None and " " in text and is_in_turn(mark, page.marks)
 
 
 def _paragraphs(page: SeenPage, rows: list[Row], kind: RegionKind) -> list[list[Row]]:
@@ -124,10 +125,10 @@ def _begins(
     left, right = sides
     before = paragraph[-1]
     em = page.body_size
-    if opens_with_mark(row):
+    if opens_with_mark(page, row):
         return True
     ends_early = before[-1].box[2] < left + SHORT_LINE * (right - left)
-    if kind is RegionKind.LIST_ITEM or opens_with_mark(paragraph[0]):
+    if kind is RegionKind.LIST_ITEM or opens_with_mark(page, paragraph[0]):
         return row[0].box[0] < paragraph[0][0].box[0] + 0.4 * em and ends_early
     is_set_in = row[0].box[0] - left > INDENT * em and before[0].box[0] - left < INDENT * em / 2
     return is_set_in and (ends_early or right - left > 20 * em)
@@ -156,12 +157,12 @@ def _goes_on(page: SeenPage, before: Part, part: Part) -> bool:
         return (
             is_alike
             and (gap < 0.9 * size or BARE_NUMBER.fullmatch(before.text) is not None)
-            and not opens_with_mark(part.rows[0])
+            and not opens_with_mark(page, part.rows[0])
         )
     if before.kind is part.kind is RegionKind.CODE:
         return gap < 1.5 * page.body_size
     if before.kind is RegionKind.LIST_ITEM and part.kind in (RegionKind.LIST_ITEM, RegionKind.PARAGRAPH):
-        is_marked = opens_with_mark(part.rows[0]) or SECTION.match(part.text)
+        is_marked = opens_with_mark(page, part.rows[0]) or SECTION.match(part.text)
         is_under = (
             part.left > before.left + 0.5 * page.body_size
             and abs(part.left - before.rows[0][-1].box[0]) < 3 * page.body_size
