@@ -24,7 +24,7 @@ from ocr_app.types import PageImage
 
 HELD_OUT = Path(__file__).parents[1] / "data" / "held_out"
 needs_tesseract = pytest.mark.skipif(
-    shutil.which("tesseract") is None, reason="Debian's tesseract-ocr is not installed"
+    shutil.which("tesseract") is None, reason="needs tesseract"
 )
 
 
