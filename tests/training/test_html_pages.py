@@ -51,8 +51,8 @@ needs_browser = pytest.mark.skipif(
 )
 PROSE = (
     "Considerations of internationalization, representation and well-established administrative "
-    "responsibilities notwithstanding, the self-contained, copper-plated instruments continued to demonstrate "
-    "extraordinary performance. "
+    "responsibilities notwithstanding, the self-contained, copper-plated instruments continued to "
+    "demonstrate extraordinary performance. "
 )
 LOOK = TableLook(stroke="grid", zebra=True, head="dark", size=1.0, inset_x=4, inset_y=3)
 ROWS = (
