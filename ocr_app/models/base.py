@@ -64,6 +64,15 @@ READERS: dict[str, str] = {
 }
 
 
+# readers that compute nothing with PyTorch: a device is nothing to them
+WITHOUT_DEVICE = {"plain"}
+
+
+def uses_gpu(config: AppConfig) -> bool:
+    """Whether the reader will compute on a GPU of this machine."""
+    return config.reader.device.startswith("cuda") and config.reader.model not in WITHOUT_DEVICE
+
+
 def open_reader(config: AppConfig) -> ReaderSession:
     """Open the reader that `config.reader.model` names. Raises ConfigError for an unknown name."""
     target = READERS.get(config.reader.model)

@@ -41,6 +41,17 @@ class Gpu:
     label: str
 
 
+def process_bytes_on(nvml: Any, gpu: Gpu, pid: int) -> int | None:
+    """Bytes of the GPU that the driver counts for a process: 0 where it is not listed, None where the driver
+    cannot tell. In a container the driver may know its processes by other numbers.
+    """
+    processes = read_or_none(lambda: nvml.nvmlDeviceGetComputeRunningProcesses(gpu.handle))
+    if processes is None:
+        return None
+    used = [process.usedGpuMemory for process in processes if process.pid == pid]
+    return None if None in used else sum(used)
+
+
 def visible_gpus(nvml: Any, environ: Mapping[str, str], cuda_uuids: list[str] | None) -> list[Gpu]:
     """The devices CUDA sees, in CUDA's order: by UUID where CUDA runs, else as CUDA_VISIBLE_DEVICES is read
     by CUDA.
@@ -114,7 +125,7 @@ def _bare_uuid(uuid: str) -> str:
 
 def _label(nvml: Any, position: int, handle: Any) -> str:
     name = read_or_none(lambda: _text(nvml.nvmlDeviceGetName(handle)))
-    return f"GPU {position} ({name}, all processes)" if name else f"GPU {position} (all processes)"
+    return f"GPU {position} ({name})" if name else f"GPU {position}"
 
 
 def _text(value: str | bytes) -> str:

@@ -1,5 +1,7 @@
-"""Memory of the machine and of this process. Every field can fail alone and is then None, never 0; the next
-reading tries again.
+"""Memory of this process, on the machine and on every GPU it uses, with the whole of each such GPU beside it.
+
+Every field can fail alone and is then None, never 0; the next reading tries again. GPUs that other programs
+use and this process does not are left out: their memory says nothing of what is read here.
 """
 
 import os
@@ -9,24 +11,33 @@ from typing import Any
 
 import psutil
 
-from ocr_app.telemetry.nvml import Gpu, open_nvml, read_or_none, visible_gpus
+from ocr_app.telemetry.nvml import Gpu, open_nvml, process_bytes_on, read_or_none, visible_gpus
 from ocr_app.types import DeviceMemory
 
 
 class MemoryProbe:
-    """Reads memory of the visible GPUs and of this process. Open it, read it as often as wanted, close it."""
+    """Reads memory of this process and of the GPUs it uses. Open it, read it as often as wanted, close it."""
 
     def __init__(self, nvml: Any = None, torch: Any = None, environ: Mapping[str, str] = os.environ) -> None:
         self._nvml = open_nvml(nvml)
         self._given_torch = torch
         self._environ = environ
-        self._gpus: list[Gpu] | None = (
-            None  # resolved at the first reading, when a model on the GPU has been loaded
-        )
+        self._gpus: list[Gpu] = []
+        self._found_with: object = _NOT_YET  # the UUIDs that CUDA named when the GPUs were looked up
+        self._in_use: list[int] = []  # places of the GPUs this process has used, in the order it began to
 
     def devices(self) -> tuple[DeviceMemory, ...]:
-        """Memory of every visible GPU; of this process, labelled so, where there is none."""
-        return self._nvml_devices() or self._torch_devices() or (self._process_memory(),)
+        """Resident memory first, then four readings of each GPU in use: what the driver counts for this
+        process, what PyTorch has allocated and what it has reserved, and the whole device. While CUDA names
+        the same GPUs, a reading keeps its place from its first time on.
+        """
+        torch = self._torch
+        self._look_up(torch)
+        for place, gpu in enumerate(self._gpus):
+            if place not in self._in_use and self._is_used(torch, place, gpu):
+                self._in_use.append(place)
+        readings = [self._readings(torch, place) for place in self._in_use if place < len(self._gpus)]
+        return (self._resident(), *(reading for each in readings for reading in each))
 
     def process_bytes(self) -> int | None:
         """Resident memory of this process."""
@@ -37,43 +48,68 @@ class MemoryProbe:
             read_or_none(self._nvml.nvmlShutdown)
             self._nvml = None
 
-    def _nvml_devices(self) -> tuple[DeviceMemory, ...]:
-        if self._nvml is None:
-            return ()
-        if not self._gpus:
-            self._gpus = visible_gpus(self._nvml, self._environ, _cuda_uuids(self._torch))
-        return tuple(self._read(position, gpu) for position, gpu in enumerate(self._gpus))
-
-    def _read(self, position: int, gpu: Gpu) -> DeviceMemory:
-        memory = read_or_none(lambda: self._nvml.nvmlDeviceGetMemoryInfo(gpu.handle))
-        if (
-            memory is None
-        ):  # not supported where CPU and GPU share memory, or the GPU is lost: CUDA may still know
-            return _torch_memory(self._torch, position, gpu.label)
-        return DeviceMemory(gpu.label, int(memory.used), int(memory.total))
-
     @property
     def _torch(self) -> Any:
         """torch with CUDA running, or None. It is never imported for the sake of a counter."""
         torch = self._given_torch or sys.modules.get("torch")
         return torch if torch is not None and read_or_none(torch.cuda.is_initialized) else None
 
-    def _torch_devices(self) -> tuple[DeviceMemory, ...]:
-        torch = self._torch
-        count = read_or_none(torch.cuda.device_count) if torch else None
-        return tuple(_torch_memory(torch, i, f"GPU {i}") for i in range(count or 0))
+    def _look_up(self, torch: Any) -> None:
+        """Find the GPUs anew when CUDA starts, which may be long after the first reading."""
+        uuids = _cuda_uuids(torch)
+        if uuids == self._found_with:
+            return
+        self._found_with, self._in_use = uuids, []
+        if self._nvml is not None:
+            self._gpus = visible_gpus(self._nvml, self._environ, uuids)
+        else:
+            self._gpus = [Gpu(None, f"GPU {place}") for place in range(len(uuids or ()))]
 
-    def _process_memory(self) -> DeviceMemory:
+    def _is_used(self, torch: Any, place: int, gpu: Gpu) -> bool:
+        return bool(self._held(gpu) or _reserved(torch, place))
+
+    def _held(self, gpu: Gpu) -> int | None:
+        """Bytes of the GPU that the driver counts for this process."""
+        return process_bytes_on(self._nvml, gpu, os.getpid()) if self._nvml is not None else None
+
+    def _readings(self, torch: Any, place: int) -> tuple[DeviceMemory, ...]:
+        gpu = self._gpus[place]
+        whole = self._whole(torch, place, gpu)
+        return (
+            DeviceMemory(f"{gpu.label}, this process", self._held(gpu), whole.total_bytes),
+            DeviceMemory(f"{gpu.label}, PyTorch allocated", _allocated(torch, place), None),
+            DeviceMemory(f"{gpu.label}, PyTorch reserved", _reserved(torch, place), None),
+            whole,
+        )
+
+    def _whole(self, torch: Any, place: int, gpu: Gpu) -> DeviceMemory:
+        """The device with all its users. Where NVML cannot say (memory shared with the CPU, a lost GPU), CUDA
+        may.
+        """
+        label = f"{gpu.label}, all processes"
+        memory = read_or_none(lambda: self._nvml.nvmlDeviceGetMemoryInfo(gpu.handle)) if self._nvml else None
+        if memory is not None:
+            return DeviceMemory(label, int(memory.used), int(memory.total), is_own=False)
+        free_and_total = read_or_none(lambda: torch.cuda.mem_get_info(place)) if torch else None
+        if free_and_total is None:
+            return DeviceMemory(label, None, None, is_own=False)
+        free, total = free_and_total
+        return DeviceMemory(label, int(total - free), int(total), is_own=False)
+
+    def _resident(self) -> DeviceMemory:
         total = read_or_none(lambda: int(psutil.virtual_memory().total))
-        return DeviceMemory("process memory (no GPU)", self.process_bytes(), total)
+        return DeviceMemory("process memory", self.process_bytes(), total)
 
 
-def _torch_memory(torch: Any, index: int, label: str) -> DeviceMemory:
-    memory = read_or_none(lambda: torch.cuda.mem_get_info(index)) if torch else None
-    if memory is None:
-        return DeviceMemory(label, None, None)
-    free, total = memory
-    return DeviceMemory(label, int(total - free), int(total))
+_NOT_YET = object()
+
+
+def _allocated(torch: Any, place: int) -> int | None:
+    return read_or_none(lambda: int(torch.cuda.memory_allocated(place))) if torch else None
+
+
+def _reserved(torch: Any, place: int) -> int | None:
+    return read_or_none(lambda: int(torch.cuda.memory_reserved(place))) if torch else None
 
 
 def _cuda_uuids(torch: Any) -> list[str] | None:

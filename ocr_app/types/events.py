@@ -36,11 +36,12 @@ class KVSample:
 
 @dataclass(frozen=True, slots=True)
 class DeviceMemory:
-    """Memory of one device, or of this process where there is no GPU; the label says which."""
+    """One reading of memory; the label says of what."""
 
     label: str
     used_bytes: int | None
     total_bytes: int | None
+    is_own: bool = True  # of this process; False: of the whole device, whoever uses it
 
 
 @dataclass(frozen=True, slots=True)

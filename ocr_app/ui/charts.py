@@ -9,6 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from ocr_app.types import DeviceMemory
 from ocr_app.ui.series import Point, Series
 
 INK = "#7b8494"
@@ -16,6 +17,7 @@ GRID = "rgba(123, 132, 148, 0.22)"
 SPARSE_COLOUR = "#0d9488"
 FULL_COLOUR = "#ea6a2a"
 MIB = 2**20
+OWN_DASHES = ("solid", "dash", "dot", "dashdot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,27 +72,28 @@ def kv_figure(curves: Sequence[Curve], words: ChartWords, *, over_pages: bool) -
 
 
 def memory_figure(
-    curves: Sequence[Curve], labels: Sequence[str], words: ChartWords, *, over_pages: bool
+    curves: Sequence[Curve], devices: Sequence[DeviceMemory], words: ChartWords, *, over_pages: bool
 ) -> go.Figure:
-    """Used memory of each device, or of this process; the labels say which."""
+    """Memory of this process, and thin and on an axis of its own that of the whole of each GPU it uses: other
+    programs' memory must not hide what this one does.
+    """
     traces = []
     for curve in curves:
         points = curve.series.by_page() if over_pages else curve.series.points
         x = _x_values(points, over_pages)
         prefix = f"{curve.name} · " if len(curves) > 1 else ""
-        for index, label in enumerate(labels):
+        for index, device in enumerate(devices):
             used = _mib(points, lambda p, i=index: p.device_bytes[i] if i < len(p.device_bytes) else None)
-            traces.append(
-                _line(
-                    f"{prefix}{label}",
-                    x,
-                    used,
-                    curve.colour,
-                    dash=("solid", "dash", "dot", "dashdot")[index % 4],
-                )
-            )
+            name = f"{prefix}{device.label}"
+            if device.is_own:
+                traces.append(_line(name, x, used, curve.colour, dash=OWN_DASHES[index % len(OWN_DASHES)]))
+            else:
+                traces.append(_line(name, x, used, INK, axis="y2", width=1) | {"showlegend": True})
     layout = _layout(words.x_axis, height=170)
     layout["yaxis"]["title"] = {"text": "MiB"}
+    if any(not device.is_own for device in devices):
+        layout["yaxis2"] = _axis() | {"overlaying": "y", "side": "right", "showgrid": False}
+        layout["margin"]["r"] = 48
     return _figure(traces, layout, words)
 
 
@@ -107,7 +110,14 @@ def _figure(traces: list[dict[str, Any]], layout: dict[str, Any], words: ChartWo
 
 
 def _line(
-    name: str, x: list[float], y: Sequence[float | None], colour: str, *, dash: str = "solid", axis: str = "y"
+    name: str,
+    x: list[float],
+    y: Sequence[float | None],
+    colour: str,
+    *,
+    dash: str = "solid",
+    axis: str = "y",
+    width: int = 2,
 ) -> dict[str, Any]:
     return {
         "type": "scatter",
@@ -117,7 +127,7 @@ def _line(
         "y": list(y),
         "yaxis": axis,
         "showlegend": axis == "y",  # the lower chart says on its axis what it shows
-        "line": {"color": colour, "width": 2, "dash": dash},
+        "line": {"color": colour, "width": width, "dash": dash},
         "marker": {"size": 5},
     }
 

@@ -157,10 +157,10 @@ class App:
                 name = in_language(visit.language, "lane_full" if lane.mode == "full" else "lane_sparse")
                 curves.append(Curve(name, colours.get(lane.mode, SPARSE_COLOUR), lane.view.series.copy()))
         latest = next((lane.view.latest for lane in job.lanes if lane.view.latest), None)
-        labels = [device.label for device in latest.devices] if latest else []
+        devices = latest.devices if latest else ()
         # lanes of one process share its memory, so the memory chart has one curve
         return kv_figure(curves, words, over_pages=visit.over_pages), memory_figure(
-            curves[:1], labels, words, over_pages=visit.over_pages
+            curves[:1], devices, words, over_pages=visit.over_pages
         )
 
     def _downloads(self, job: Job) -> list[Any]:

@@ -23,9 +23,7 @@ from ocr_app.errors import ConfigError
 from ocr_app.types import PageImage
 
 HELD_OUT = Path(__file__).parents[1] / "data" / "held_out"
-needs_tesseract = pytest.mark.skipif(
-    shutil.which("tesseract") is None, reason="Debian's tesseract-ocr is not installed"
-)
+needs_tesseract = pytest.mark.skipif(shutil.which("tesseract") is None, reason="needs tesseract")
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,7 @@ def test_a_tensor_left_behind_is_noticed(model, make_page):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_a_gpu_reads_what_the_cpu_reads(model, make_page):
     pages = three_pages(make_page)
     on_cpu, on_gpu = session_on("cpu", model), session_on("cuda", model)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from ocr_app.config import AppConfig
 from ocr_app.errors import ModelMissingError
-from ocr_app.models.embedded import checkpoint
 from ocr_app.models.embedded.open_once import open_once
-from ocr_app.models.embedded.weights import asset, open_network
+from ocr_app.models.embedded.session import open_embedded
 
 
 @pytest.fixture
@@ -60,6 +60,13 @@ def test_a_failure_is_not_kept(weights: Path):
     assert parse(weights) == "parsed"
 
 
-def test_the_reader_and_the_encoders_networks_are_each_opened_once():
-    assert checkpoint.load_reader() is checkpoint.load_reader()
-    assert open_network(asset("rec.onnx"), 1) is open_network(asset("rec.onnx"), 1)
+def test_two_jobs_share_the_reader_and_the_encoders_networks():
+    first, second = (open_embedded(AppConfig()) for _ in range(2))
+    assert first._model is second._model
+    for part in ("_detector", "_recogniser"):
+        ours, theirs = (getattr(session._encoder, part) for session in (first, second))
+        assert ours is not theirs
+        assert ours._network is theirs._network
+    assert first._encoder._recogniser._weight is second._encoder._recogniser._weight
+    first.close()
+    second.close()

@@ -45,16 +45,14 @@ from ocr_app.training.truth import (
 from ocr_app.training.typesetting import page_label
 from tests.training.source_check import num_units_like_their_source
 
-# The text packages are not needed: without them words are made up, and a warning says so.
-pytestmark = pytest.mark.filterwarnings("ignore:No text package:RuntimeWarning")
-
 needs_browser = pytest.mark.skipif(
     shutil.which("chromium") is None and os.environ.get("REQUIRE_BROWSER") != "1",
-    reason="chromium, which prints the pages, is not installed",
+    reason="needs chromium",
 )
 PROSE = (
-    "Considerations of internationalization, representation and well-established administrative responsibilities "
-    "notwithstanding, the self-contained, copper-plated instruments continued to demonstrate extraordinary performance. "
+    "Considerations of internationalization, representation and well-established administrative "
+    "responsibilities notwithstanding, the self-contained, copper-plated instruments continued to "
+    "demonstrate extraordinary performance. "
 )
 LOOK = TableLook(stroke="grid", zebra=True, head="dark", size=1.0, inset_x=4, inset_y=3)
 ROWS = (

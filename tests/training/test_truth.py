@@ -44,12 +44,10 @@ from ocr_app.training.typesetting import compile_source, generate_document, page
 from ocr_app.training.typst_source import TypstWriter
 from tests.training.source_check import num_units_like_their_source
 
-# The text packages are not needed: without them words are made up, and a warning says so.
-pytestmark = pytest.mark.filterwarnings("ignore:No text package:RuntimeWarning")
-
 PROSE = (
-    "Considerations of internationalization, representation and well-established administrative responsibilities "
-    "notwithstanding, the self-contained, copper-plated instruments continued to demonstrate extraordinary performance. "
+    "Considerations of internationalization, representation and well-established administrative "
+    "responsibilities notwithstanding, the self-contained, copper-plated instruments continued to "
+    "demonstrate extraordinary performance. "
 )
 LOOK = TableLook(stroke="grid", zebra=False, head="bold", size=1.0, inset_x=4, inset_y=3)
 

@@ -21,7 +21,7 @@ NUM_LONG_PAGES = 60
 def missing(what: str) -> None:
     if os.environ.get("REQUIRE_BROWSER") == "1":
         pytest.fail(f"{what} is missing and REQUIRE_BROWSER=1")
-    pytest.skip(f"{what} is missing")
+    pytest.skip(f"needs {what}")
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import time
 
+from ocr_app.types import DeviceMemory
 from ocr_app.ui.charts import ChartWords, Curve, kv_figure, memory_figure
 from ocr_app.ui.series import MAX_POINTS, Point, Series
 from tests.ui.scripted import telemetry
@@ -51,10 +52,29 @@ def test_a_chart_without_measurements_says_so():
     assert "annotations" not in known.to_dict()["layout"]
 
 
-def test_each_device_has_a_curve_under_its_own_label():
-    figure = memory_figure(curves(20)[:1], ["GPU 0", "GPU 1"], WORDS, over_pages=False)
-    assert [trace["name"] for trace in figure["data"]] == ["GPU 0", "GPU 1"]
+def test_each_reading_has_a_curve_under_its_own_label():
+    devices = [DeviceMemory(label, 1, 2) for label in ("process memory", "GPU 0, this process")]
+    figure = memory_figure(curves(20)[:1], devices, WORDS, over_pages=False)
+    assert [trace["name"] for trace in figure["data"]] == ["process memory", "GPU 0, this process"]
     assert all(value is None for value in figure["data"][1]["y"])
+
+
+def test_a_whole_device_is_a_thin_labelled_line_on_an_axis_of_its_own():
+    own, whole = (
+        DeviceMemory("process memory", 1, 2),
+        DeviceMemory("GPU 0, all processes", 1, 2, is_own=False),
+    )
+    series = Series()
+    for time_s in range(3):
+        series.add(Point(float(time_s), 1, device_bytes=(400 * 2**20, 90 * 2**30)))
+    figure = memory_figure([Curve("SR-SWA", "#0a0", series)], [own, whole], WORDS, over_pages=False).to_dict()
+    ours, theirs = figure["data"]
+    assert (ours["yaxis"], theirs["yaxis"]) == ("y", "y2")
+    assert theirs["line"]["width"] < ours["line"]["width"]
+    assert theirs["showlegend"]
+    assert figure["layout"]["yaxis2"]["overlaying"] == "y"
+    alone = memory_figure([Curve("SR-SWA", "#0a0", series)], [own], WORDS, over_pages=False).to_dict()
+    assert "yaxis2" not in alone["layout"]
 
 
 def test_a_yield_of_500_points_costs_little_processor_time():

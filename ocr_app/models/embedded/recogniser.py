@@ -13,6 +13,7 @@ import numpy as np
 
 from ocr_app.models.embedded.ink import column_ink, stroke_width
 from ocr_app.models.embedded.marks import bullet_for, leading_mark
+from ocr_app.models.embedded.open_once import open_once
 from ocr_app.models.embedded.runs import RunSpan, find_wide_gaps, run_edges, split_runs
 from ocr_app.models.embedded.weights import open_network
 
@@ -63,8 +64,7 @@ class LineRecogniser:
 
     def __init__(self, network: Path, classifier: Path, characters: Path, threads: int) -> None:
         self._network = open_network(network, threads)
-        with np.load(classifier) as arrays:
-            self._weight, self._bias = arrays["weight"], arrays["bias"]
+        self._weight, self._bias = _open_classifier(classifier)
         # Not splitlines(): some entries are themselves unusual line separators.
         entries = [entry for entry in characters.read_text(encoding="utf-8").split("\n") if entry]
         self._characters = ["", *entries, " "]
@@ -95,6 +95,13 @@ class LineRecogniser:
         classes = logits.argmax(axis=1)
         places = character_frames(classes)
         return Frames(classes[places], places, _top_probability(logits[places]), features[places])
+
+
+@open_once
+def _open_classifier(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Weight (D, classes) and bias (classes,) of the last layer."""
+    with np.load(path) as arrays:
+        return arrays["weight"], arrays["bias"]
 
 
 def read_lines(crops: list[np.ndarray], characters: list[str], read_batch: ReadBatch) -> list[ReadLine]:
