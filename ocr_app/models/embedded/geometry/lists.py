@@ -6,7 +6,7 @@ from ocr_app.models.embedded.geometry.blocks import Block, rows_of
 from ocr_app.models.embedded.geometry.marks import OPTION, read_mark
 from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage
 
-PAGE_NUMBER = re.compile(r"(?:^|[\s.…·_])(\d{1,4}|[ivxlc]{1,6})\.?$", re.IGNORECASE)
+PAGE_NUMBER = re.compile(r"(?:^|[\s.…·_])(\d{1,4}|[ivxlc]{1,6})\.?$")
 LEADERS = re.compile(r"[.…·_ ]{4,}|…")
 MIN_ENTRIES = 4
 MOST = 0.7  # of the rows

@@ -11,7 +11,9 @@ FREE = ("page-header", "page-footer", "caption")  # never part of a table
 INSIDE = 0.6  # of a block's area inside a table makes it part of the table
 TOUCHING = 0.3  # of a table's area inside another makes them one
 MIN_ROWS, MIN_COLUMNS = 2, 2
+MIN_FULL_ROWS = {"text": 3, "picture": 6}  # rows of three pieces or more that make a table of what is called otherwise
 MAX_CELL_ROWS = 12  # cells with more rows of text than this are columns of the page in a ruled frame
+CROWDED = 0.4  # of a column's cells with pieces side by side: the column is two
 PAD_PX = 2.0  # around a table for the grid network
 
 Cells = list[list[list[int]]]  # rows of cells of run indices
@@ -75,7 +77,7 @@ def _touch(a: Box, b: Box) -> bool:
 
 def _unframed(page: SeenPage, block: Block) -> list[Block]:
     """A table as it is, or the columns that stand in a ruled frame, each a block of its own."""
-    grid = _drawn(page, block) if block.kind == "table" else None
+    grid = _ruled(page, block) if block.kind == "table" else None
     if grid is None:
         return [block]
     cells: dict[tuple[int, int], list[SeenLine]] = {}
@@ -98,19 +100,35 @@ def _has_pieces(page: SeenPage, block: Block) -> bool:
 
 def _looks_tabular(page: SeenPage, block: Block) -> bool:
     """Whether rows of a block that is not called a table have three pieces or more with one gutter through all."""
-    if block.kind != "text":
+    if block.kind not in MIN_FULL_ROWS:
         return False
     rows = rows_of(block.lines)
     full = [row for row in rows if len(row) > 2]
-    if len(full) < MIN_ROWS + 1 or len(full) < 0.7 * len(rows):
+    if len(full) < MIN_FULL_ROWS[block.kind] or len(full) < 0.7 * len(rows):
         return False
     return min(row[1].box[0] for row in full) - max(row[0].box[2] for row in full) > page.body_size
 
 
 def _drawn(page: SeenPage, block: Block) -> TableGrid | None:
     """The grid that rules draw around the cells of a block."""
-    layout = page.layout
-    return ruled_grid(block.box, layout.level_rules, layout.upright_rules, 1.2 * page.body_size)
+    grid = _ruled(page, block)
+    return grid if grid and not _has_crowded_columns(grid, block) else None
+
+
+def _ruled(page: SeenPage, block: Block) -> TableGrid | None:
+    return ruled_grid(block.box, page.layout.level_rules, page.layout.upright_rules, 1.2 * page.body_size)
+
+
+def _has_crowded_columns(grid: TableGrid, block: Block) -> bool:
+    """Whether rules leave out columns: cells of one column hold pieces side by side in several rows."""
+    first_of = _firsts(grid)
+    cells: dict[tuple[int, int], list[SeenLine]] = {}
+    for line in block.lines:
+        place = _row_of(line.box, grid), _first_column(line.box, grid)
+        cells.setdefault(first_of.get(place, place), []).append(line)
+    crowded = [column for (_, column), lines in cells.items() if any(len(row) > 1 for row in rows_of(lines))]
+    filled = [column for _, column in cells]
+    return any(crowded.count(column) > max(1, CROWDED * filled.count(column)) for column in set(crowded))
 
 
 def _is_whole(grid: TableGrid | None, block: Block) -> bool:
@@ -120,7 +138,7 @@ def _is_whole(grid: TableGrid | None, block: Block) -> bool:
     rows: dict[int, list[list[SeenLine]]] = {}
     for row in rows_of(block.lines):
         rows.setdefault(_row_of(row[0].box, grid), []).append(row)
-    return not any(sum(len(row) > 2 for row in group) > 1 for group in rows.values())
+    return not any(sum(len(row) > 1 for row in group) > 1 for group in rows.values())
 
 
 def _subdivided(drawn: TableGrid, told: TableGrid, page: SeenPage) -> TableGrid:
