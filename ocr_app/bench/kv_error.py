@@ -53,6 +53,7 @@ def reader_layers(weight_path: str | None) -> Iterator[Layer]:
     from ocr_app.document.loader import open_document
     from ocr_app.models.embedded.checkpoint import load_reader
     from ocr_app.models.embedded.encoder import VisualEncoder
+    from ocr_app.models.embedded.geometry.suggestion import suggest
     from ocr_app.models.embedded.state import PageState
     from ocr_app.models.embedded.visual import visual_page
 
@@ -64,7 +65,7 @@ def reader_layers(weight_path: str | None) -> Iterator[Layer]:
     with open_document(REPOSITORY / "assets" / "sample.pdf", LoaderConfig(), pages="1") as document:
         encoded = VisualEncoder(config.encoder).encode(next(iter(document.pages())))
     page = visual_page(encoded)
-    state = PageState(page, [run.text for run in encoded.runs], 0.0, may_continue=False)
+    state = PageState(page, suggest(encoded), [run.text for run in encoded.runs], 0.0, may_continue=False)
     yield from _page_layers(model, state, page)
 
 

@@ -19,12 +19,9 @@ from ocr_app.models.embedded.state import PageState
 from ocr_app.models.embedded.visual import NUM_GEOMETRY_FEATURES, VisualPage
 
 FORBIDDEN = float("-inf")
-# logits: how far the columns that white space shows are trusted over ROW and CELL; measured, see the model
-# card
-CELL_BONUS = 3.0
-# logits: how far the order that white space suggests is trusted over the pointers; measured, see the model
-# card
-ORDER_BONUS = 4.0
+# logits: how far the suggestion of geometry is trusted over the reader's own choice. Page score of real pages at
+# 4, 8, 16 and 100: 0.696, 0.839, 0.911, 0.913; of the suggestion alone 0.913. The network was trained on other hints.
+SUGGESTION_LEAN = 32.0
 MAX_REPEATS = 7  # of one structure token that are told apart
 STANDARD_LIMIT = 8.0  # standard deviations; a lone mark far from everything is no reason for huge activations
 
@@ -217,24 +214,10 @@ class PointerReader(nn.Module):
         structure, pointers = self.scores(hidden, cursors, state.keys[None])
         is_forbidden = ~outlook.allowed.to(self.device)
         scores = torch.cat([structure, pointers], -1)[0].masked_fill(is_forbidden, FORBIDDEN)
-        _lean(scores[:, NUM_STRUCTURE_TOKENS:], outlook.next_runs)
-        for row, cell in enumerate(outlook.next_cells):
-            if cell is not None:
-                scores[row, cell] += CELL_BONUS
+        for row, token in enumerate(outlook.suggested):
+            if token is not None:
+                scores[row, token] += SUGGESTION_LEAN
         return scores
-
-
-def _lean(pointers: Tensor, suggested: list[int | None]) -> None:
-    """Lean towards the lines that white space suggests, in place. Pointers (T, V) gain on each other, not on
-    structure tokens.
-    """
-    rows = [row for row, run in enumerate(suggested) if run is not None]
-    runs = [run for run in suggested if run is not None]
-    if rows:
-        leaning = pointers[rows]
-        before = leaning.logsumexp(-1, keepdim=True)
-        leaning[range(len(rows)), runs] += ORDER_BONUS
-        pointers[rows] = leaning + before - leaning.logsumexp(-1, keepdim=True)
 
 
 def reader_from(shape: dict[str, Any]) -> PointerReader:

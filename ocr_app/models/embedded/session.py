@@ -11,8 +11,9 @@ import torch
 from ocr_app.config import AppConfig
 from ocr_app.decoder.engine import Engine, KVCounters, Sequence
 from ocr_app.models.embedded.checkpoint import load_reader
-from ocr_app.models.embedded.drafts import LineDrafts
+from ocr_app.models.embedded.drafts import Drafts
 from ocr_app.models.embedded.encoder import VisualEncoder
+from ocr_app.models.embedded.geometry.suggestion import suggest
 from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Structure
 from ocr_app.models.embedded.reader import PointerReader
 from ocr_app.models.embedded.state import PageState
@@ -84,7 +85,7 @@ class EmbeddedSession:
             return
         visual = visual_page(page)
         state = self._enter_page(page, visual)
-        drafts = LineDrafts(page, visual) if self._uses_drafts else None
+        drafts = Drafts() if self._uses_drafts else None
         writer, written = TokenWriter(page, self._text_before), _Written()
         verdict, reason = Verdict.OK, None
         for step, tokens in enumerate(self._tokens(drafts, state, written)):
@@ -106,7 +107,7 @@ class EmbeddedSession:
     def _enter_page(self, page: EncodedPage, visual: VisualPage) -> PageState:
         """Prefill the page's visual tokens into the KV cache."""
         texts = [run.text for run in page.runs]
-        state = PageState(visual, texts, float(page.page_index), may_continue=self._has_pages)
+        state = PageState(visual, suggest(page), texts, float(page.page_index), may_continue=self._has_pages)
         self._sequence.state = state
         hidden = self._engine.prefill(self._sequence, page.page_index, visual)
         self._model.finish_reference(state, hidden)
@@ -141,7 +142,7 @@ class EmbeddedSession:
             confidence=written.confidence,
         )
 
-    def _tokens(self, drafts: LineDrafts | None, state: PageState, written: _Written) -> Iterator[list[int]]:
+    def _tokens(self, drafts: Drafts | None, state: PageState, written: _Written) -> Iterator[list[int]]:
         """Greedy decoding, as many tokens a step as the draft gets right. Each yield is what one step made
         certain, END_PAGE left out.
         """

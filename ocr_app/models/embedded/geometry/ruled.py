@@ -20,8 +20,12 @@ def ruled_grid(box: Box, level: list[Rule], upright: list[Rule], line_height: fl
     xs = _places(upright, near)
     if len(ys) < MIN_EDGES or len(xs) < MIN_EDGES:
         return None
-    above = np.array([[_covered(level, y, x0, x1, near) for x0, x1 in pairwise(xs)] for y in ys])  # (R + 1, C)
-    beside = np.array([[_covered(upright, x, y0, y1, near) for x in xs] for y0, y1 in pairwise(ys)])  # (R, C + 1)
+    above = np.array(
+        [[_covered(level, y, x0, x1, near) for x0, x1 in pairwise(xs)] for y in ys]
+    )  # (R + 1, C)
+    beside = np.array(
+        [[_covered(upright, x, y0, y1, near) for x in xs] for y0, y1 in pairwise(ys)]
+    )  # (R, C + 1)
     if above[1:-1].mean() < MIN_DRAWN or beside[:, 1:-1].mean() < MIN_DRAWN:
         return None
     spans = _spans(above[1:-1] >= COVERED, beside[:, 1:-1] >= COVERED)
@@ -36,12 +40,19 @@ def _places(rules: list[Rule], near: float) -> list[float]:
             groups[-1].append(rule)
         else:
             groups.append([rule])
-    return [float(np.average([r.place for r in group], weights=[r.end - r.start for r in group])) for group in groups]
+    return [
+        float(np.average([r.place for r in group], weights=[r.end - r.start for r in group]))
+        for group in groups
+    ]
 
 
 def _covered(rules: list[Rule], place: float, start: float, end: float, near: float) -> float:
     """Which part of a stretch lies under rules at a place."""
-    total = sum(max(0.0, min(rule.end, end) - max(rule.start, start)) for rule in rules if abs(rule.place - place) < near)
+    total = sum(
+        max(0.0, min(rule.end, end) - max(rule.start, start))
+        for rule in rules
+        if abs(rule.place - place) < near
+    )
     return total / max(end - start, 1e-6)
 
 
@@ -58,7 +69,11 @@ def _spans(has_level: np.ndarray, has_upright: np.ndarray) -> tuple[tuple[int, i
             if taken[row, column]:
                 continue
             last_column = column
-            while last_column + 1 < num_columns and not has_upright[row, last_column] and not taken[row, last_column + 1]:
+            while (
+                last_column + 1 < num_columns
+                and not has_upright[row, last_column]
+                and not taken[row, last_column + 1]
+            ):
                 last_column += 1
             last_row = row
             while last_row + 1 < num_rows and not has_level[last_row, column : last_column + 1].any():
@@ -71,5 +86,10 @@ def _spans(has_level: np.ndarray, has_upright: np.ndarray) -> tuple[tuple[int, i
 
 def _inside(rules: list[Rule], box: Box, axis: int, slack: float) -> list[Rule]:
     """Rules in a box; `axis` is 1 for level ones, whose place is y."""
-    low, high, start, end = box[axis] - slack, box[axis + 2] + slack, box[1 - axis] - slack, box[3 - axis] + slack
+    low, high, start, end = (
+        box[axis] - slack,
+        box[axis + 2] + slack,
+        box[1 - axis] - slack,
+        box[3 - axis] + slack,
+    )
     return [rule for rule in rules if low <= rule.place <= high and rule.start < end and rule.end > start]

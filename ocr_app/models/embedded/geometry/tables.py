@@ -11,7 +11,10 @@ FREE = ("page-header", "page-footer", "caption")  # never part of a table
 INSIDE = 0.6  # of a block's area inside a table makes it part of the table
 TOUCHING = 0.3  # of a table's area inside another makes them one
 MIN_ROWS, MIN_COLUMNS = 2, 2
-MIN_FULL_ROWS = {"text": 3, "picture": 6}  # rows of three pieces or more that make a table of what is called otherwise
+MIN_FULL_ROWS = {
+    "text": 3,
+    "picture": 6,
+}  # rows of three pieces or more that make a table of what is called otherwise
 MAX_CELL_ROWS = 12  # cells with more rows of text than this are columns of the page in a ruled frame
 CROWDED = 0.4  # of a column's cells with pieces side by side: the column is two
 PAD_PX = 2.0  # around a table for the grid network
@@ -61,7 +64,9 @@ def _merge_tables(blocks: list[Block]) -> list[Block]:
     for block in (block for block in blocks if block.kind == "table"):
         touching = [table for table in tables if _touch(table.box, block.box)]
         tables = [table for table in tables if table not in touching]
-        tables.append(make_block([*block.lines, *(line for table in touching for line in table.lines)], "table"))
+        tables.append(
+            make_block([*block.lines, *(line for table in touching for line in table.lines)], "table")
+        )
     others = [block for block in blocks if block.kind != "table"]
     for i, table in enumerate(tables):
         inside = [b for b in others if b.kind not in FREE and _share_inside(b.box, table.box) > INSIDE]
@@ -210,7 +215,7 @@ def _words(line: SeenLine, page: SeenPage, edges: tuple[float, ...]) -> list[Wor
         box = line.run_boxes[place]
         before = line.run_boxes[place - 1] if place else box
         has_gap = place and page.runs[line.runs[place - 1]].has_space_after
-        if has_gap and any(before[2] - slack <= edge <= box[0] + slack for edge in edges) or not parts:
+        if (has_gap and any(before[2] - slack <= edge <= box[0] + slack for edge in edges)) or not parts:
             parts.append([run])
         else:
             parts[-1].append(run)
