@@ -5,6 +5,7 @@ knows no reading order beyond rows from top to bottom.
 import time
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from ocr_app.models.embedded.reuse import read_reusing, shared_store
 from ocr_app.models.embedded.rows import row_order
 from ocr_app.models.embedded.seeing.gutters import cut_at_gutters
 from ocr_app.models.embedded.seeing.layout import LayoutNetwork
+from ocr_app.models.embedded.seeing.rules import find_rules
 from ocr_app.models.embedded.seeing.tables import GridNetwork
 from ocr_app.models.embedded.seeing.tight import ink_box
 from ocr_app.models.embedded.upright import (
@@ -82,6 +84,9 @@ class VisualEncoder:
         boxes = [line.ink or line.box for line in page.lines]
         texts = [page.line_text(line) for line in page.lines]
         layout = self._layout.see(page.image.pixels, page.image.dpi, boxes, texts)
+        height = median(line.box[3] - line.box[1] for line in page.lines) if page.lines else 0.0
+        level, upright = find_rules(page.image.pixels, height) if page.lines else ((), ())
+        layout = replace(layout, level_rules=level, upright_rules=upright)
         seen = SeenPage(replace(page, layout=layout))
         grids = tuple(self._grids.see(page.image.pixels, box) for box in table_boxes(seen))
         return replace(layout, grids=grids)

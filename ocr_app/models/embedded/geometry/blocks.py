@@ -1,20 +1,17 @@
-"""Blocks: lines that the layout network puts together, mended where white space says otherwise."""
+"""Blocks: lines that the layout network puts together, mended where white space and type say otherwise."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from statistics import median
 
 import numpy as np
 
 from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage
-from ocr_app.models.embedded.rows import group_rows
+from ocr_app.models.embedded.geometry.splits import by_type, columns_of, is_large, marked_pieces, side_headed
 from ocr_app.models.embedded.seeing.layout import CLASSES
 from ocr_app.types import Box
 
-LARGE = 1.25  # times the size of the running text: type of a heading
-FAR = 1.5  # sizes of type of empty paper: lines of one block stand nearer
-MIN_COLUMN_LINES = 3
-PROSE = 7.0  # sizes of type: the width of lines of running text
 LINKED = 0.55  # probability from which two lines belong to one block: upstream's own threshold
+MIN_TITLE_LETTERS = 4
 
 
 @dataclass(slots=True)
@@ -27,22 +24,14 @@ class Block:
     scores: np.ndarray = field(default_factory=lambda: np.zeros(len(CLASSES)))
 
     def __post_init__(self) -> None:
-        self.box = bounds([line.box for line in self.lines])
-
-    @property
-    def height(self) -> float:
-        return self.box[3] - self.box[1]
-
-    @property
-    def width(self) -> float:
-        return self.box[2] - self.box[0]
+        self.box = bounds(line.box for line in self.lines)
 
     @property
     def text(self) -> str:
         return " ".join(line.text for line in self.lines)
 
 
-def bounds(boxes: list[Box]) -> Box:
+def bounds(boxes: Iterable[Box]) -> Box:
     """The box around boxes."""
     x0, y0, x1, y1 = zip(*boxes, strict=True)
     return min(x0), min(y0), max(x1), max(y1)
@@ -54,98 +43,12 @@ def overlap(a0: float, a1: float, b0: float, b1: float) -> float:
 
 
 def find_blocks(page: SeenPage) -> list[Block]:
-    """The network's blocks; every line is in exactly one."""
-    parent = list(range(len(page.lines)))
-
-    def root(index: int) -> int:
-        while parent[index] != index:
-            parent[index] = parent[parent[index]]
-            index = parent[index]
-        return index
-
-    for (first, second), probability in zip(
-        page.layout.links.tolist(), page.layout.link_probabilities, strict=True
-    ):
-        if probability > LINKED:
-            parent[root(first)] = root(second)
-    groups: dict[int, list[SeenLine]] = {}
-    for line in page.lines:
-        groups.setdefault(root(line.index), []).append(line)
-    return [block for lines in groups.values() for block in _split(page, lines)]
-
-
-def _split(page: SeenPage, lines: list[SeenLine]) -> list[Block]:
-    """A group of the network as blocks: lines outside of a picture are none of it, and much larger type is a heading."""
-    block = make_block(lines)
-    if block.kind == "picture":
-        inside = [line for line in lines if any(_holds(box, line.box) for box in page.layout.pictures)]
-        outside = [line for line in lines if line not in inside]
-        blocks = [make_block(inside, "picture")] if inside else []
-        return [*blocks, *_without_picture(outside)]
-    if block.kind not in ("text", "list-item"):
-        return [block]
-    columns = _columns(page, lines)
-    if len(columns) > 1:
-        return [part for column in columns for part in _split(page, column)]
-    parts: list[list[SeenLine]] = []
-    for row in rows_of(lines):
-        is_large = min(line.size for line in row) > LARGE * page.body_size
-        if (
-            parts
-            and is_large == (min(line.size for line in parts[-1]) > LARGE * page.body_size)
-            and _is_near(page, parts[-1], row)
-        ):
-            parts[-1] += row
-        else:
-            parts.append([*row])
-    return [
-        make_block(part, "section-header" if len(parts) > 1 and _is_large(page, part) else None)
-        for part in parts
-    ]
-
-
-def _columns(page: SeenPage, lines: list[SeenLine]) -> list[list[SeenLine]]:
-    """Lines of running text parted at a gutter that none of them crosses."""
-    ordered = sorted(lines, key=lambda line: line.box[0])
-    right = ordered[0].box[2]
-    for place, line in enumerate(ordered):
-        sides = ordered[:place], ordered[place:]
-        if line.box[0] > right and all(_is_prose(page, side) for side in sides):
-            return list(sides)
-        right = max(right, line.box[2])
-    return [lines]
-
-
-def _is_prose(page: SeenPage, lines: list[SeenLine]) -> bool:
-    """Whether lines are a column of running text: several, and wide."""
-    return (
-        len(lines) >= MIN_COLUMN_LINES
-        and median(line.box[2] - line.box[0] for line in lines) > PROSE * page.body_size
-    )
-
-
-def _is_large(page: SeenPage, lines: list[SeenLine]) -> bool:
-    return min(line.size for line in lines) > LARGE * page.body_size
-
-
-def _is_near(page: SeenPage, part: list[SeenLine], row: list[SeenLine]) -> bool:
-    """Whether a row is as near to the rows above as lines of one block are."""
-    gap = min(line.box[1] for line in row) - max(line.box[3] for line in part)
-    return gap < FAR * max(page.body_size, row[0].size)
-
-
-def _without_picture(lines: list[SeenLine]) -> list[Block]:
-    """Lines said to be a picture where the picture network sees none, as what is next most probable."""
-    if not lines:
-        return []
-    scores = np.mean([line.scores for line in lines], axis=0)
-    scores[CLASSES.index("picture")] = 0
-    return [make_block(lines, CLASSES[int(scores.argmax())])]
-
-
-def _holds(outer: Box, inner: Box) -> bool:
-    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
-    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
+    """The blocks of a page; every line is in exactly one."""
+    blocks = [block for lines in _groups(page) for block in _split(page, lines)]
+    for block in blocks:
+        if block.kind == "page-header" and _is_title(page, block, blocks):
+            block.kind = "section-header"
+    return blocks
 
 
 def make_block(lines: list[SeenLine], kind: str | None = None) -> Block:
@@ -156,6 +59,76 @@ def make_block(lines: list[SeenLine], kind: str | None = None) -> Block:
     return block
 
 
-def rows_of(lines: list[SeenLine]) -> list[list[SeenLine]]:
-    """Lines that stand beside each other as rows, from top to bottom, each from left to right."""
-    return [[lines[index] for index in row] for row in group_rows([line.box for line in lines])]
+def _groups(page: SeenPage) -> list[list[SeenLine]]:
+    """Lines that the network links, directly or through others."""
+    parent = list(range(len(page.lines)))
+
+    def root(index: int) -> int:
+        while parent[index] != index:
+            parent[index] = parent[parent[index]]
+            index = parent[index]
+        return index
+
+    links = page.layout.links.tolist()
+    for (first, second), probability in zip(links, page.layout.link_probabilities, strict=True):
+        if probability > LINKED:
+            parent[root(first)] = root(second)
+    groups: dict[int, list[SeenLine]] = {}
+    for line in page.lines:
+        groups.setdefault(root(line.index), []).append(line)
+    return list(groups.values())
+
+
+def _split(page: SeenPage, lines: list[SeenLine]) -> list[Block]:
+    """A group of the network as blocks."""
+    block = make_block(lines)
+    if block.kind == "picture":
+        return _without_stray_lines(page, lines)
+    if block.kind not in ("text", "list-item", "table"):
+        return [block]
+    if sections := side_headed(page, lines):
+        heads_and_texts = [(make_block(head, "section-header"), text) for head, text in sections]
+        return [
+            part
+            for head, text in heads_and_texts
+            for part in (head, *([make_block(text, "text")] if text else []))
+        ]
+    if block.kind == "table":
+        return [block]
+    for parts in (columns_of(page, lines), marked_pieces(page, lines)):
+        if len(parts) > 1:
+            return [part for column in parts for part in _split(page, column)]
+    return [
+        make_block(part, "section-header" if is_head else None)
+        for part, is_head in by_type(page, lines, bold=block.kind == "text")
+    ]
+
+
+def _without_stray_lines(page: SeenPage, lines: list[SeenLine]) -> list[Block]:
+    """A picture, and lines said to belong to it where the picture network sees none, as what is next most probable."""
+    inside = [line for line in lines if any(_holds(box, line.box) for box in page.layout.pictures)]
+    outside = [line for line in lines if line not in inside]
+    blocks = [make_block(inside, "picture")] if inside else []
+    if outside:
+        scores = np.mean([line.scores for line in outside], axis=0)
+        scores[CLASSES.index("picture")] = 0
+        blocks.append(make_block(outside, CLASSES[int(scores.argmax())]))
+    return blocks
+
+
+def _holds(outer: Box, inner: Box) -> bool:
+    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
+    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
+
+
+def _is_title(page: SeenPage, block: Block, blocks: list[Block]) -> bool:
+    """Whether what is called a running head is a title: large words with nothing beside them, where running
+    heads come in several pieces.
+    """
+    is_words = sum(map(str.isalpha, block.text)) >= MIN_TITLE_LETTERS
+    if not is_words or not is_large(page, block.lines):
+        return False
+    beside = [
+        b for b in blocks if b is not block and overlap(block.box[1], block.box[3], b.box[1], b.box[3]) > 0
+    ]
+    return not beside

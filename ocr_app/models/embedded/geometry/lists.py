@@ -1,10 +1,11 @@
 """Blocks that look like tables and are lists: contents with page numbers, and items with their marks in a column."""
 
 import re
+from itertools import pairwise
 
-from ocr_app.models.embedded.geometry.blocks import Block, rows_of
+from ocr_app.models.embedded.geometry.blocks import Block
 from ocr_app.models.embedded.geometry.marks import OPTION, read_mark
-from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage
+from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage, rows_of
 
 PAGE_NUMBER = re.compile(r"(?:^|[\s.…·_])(\d{1,4}|[ivxlc]{1,6})\.?$")
 LEADERS = re.compile(r"[.…·_ ]{4,}|…")
@@ -29,7 +30,7 @@ def _is_contents(rows: list[Row]) -> bool:
     numbers = [number for row in rows if (number := _page_number(row)) is not None]
     if len(numbers) < MOST * len(rows):
         return False
-    falls = sum(after < before for before, after in zip(numbers, numbers[1:], strict=False))
+    falls = sum(after < before for before, after in pairwise(numbers))
     return falls <= 0.1 * len(numbers)
 
 

@@ -3,8 +3,10 @@ whether they are columns, read one after the other, or rows, read across.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
-from ocr_app.models.embedded.geometry.blocks import Block, overlap
+from ocr_app.models.embedded.geometry.blocks import Block
+from ocr_app.models.embedded.geometry.marks import read_mark
 
 Span = tuple[float, float]
 
@@ -85,20 +87,39 @@ def _fits(columns: list[Block], band: list[Block], em: float) -> bool:
 
 
 def _are_rows(columns: list[list[Block]], em: float) -> bool:
-    """Whether what stands side by side is read across: most blocks of the side with fewer begin beside one of the other."""
-    if len(columns) > 2:
-        fewest = min(columns, key=len)
-        others = [block for column in columns if column is not fewest for block in column]
-    else:
-        fewest, others = sorted(columns, key=len)
+    """Whether what stands side by side is read across: by its numbers, or because most blocks of the side with
+    fewer begin beside one of the other.
+    """
+    told = _told_by_marks(columns)
+    if told is not None:
+        return told
+    fewest = min(columns, key=len)
+    others = [block for column in columns if column is not fewest for block in column]
     if len(fewest) < 2:
         return False
-    later = sorted(fewest, key=lambda block: block.box[1])
     tops = [block.box[1] for block in others]
-    aligned = sum(any(abs(block.box[1] - top) < 0.5 * em for top in tops) for block in later)
-    return aligned >= 0.75 * len(later)
+    aligned = sum(any(abs(block.box[1] - top) < 0.5 * em for top in tops) for block in fewest)
+    return aligned >= 0.75 * len(fewest)
 
 
-def shares_row(a: Block, b: Block) -> bool:
-    """Whether two blocks stand beside each other."""
-    return overlap(a.box[1], a.box[3], b.box[1], b.box[3]) > 0.5 * min(a.height, b.height)
+def _told_by_marks(columns: list[list[Block]]) -> bool | None:
+    """Whether numbers and letters of items count on across; None where they say nothing."""
+    down = [_values(sorted(column, key=lambda block: block.box[1])) for column in columns]
+    if sum(bool(values) for values in down) < 2:
+        return None
+    across = _values(
+        sorted(
+            (block for column in columns for block in column), key=lambda b: (round(b.box[1] / 8), b.box[0])
+        )
+    )
+    num_down = sum(
+        after - before == 1 for before, after in pairwise([value for values in down for value in values])
+    )
+    num_across = sum(after - before == 1 for before, after in pairwise(across))
+    return None if num_down == num_across else num_across > num_down
+
+
+def _values(blocks: list[Block]) -> list[int]:
+    """The values of the marks that blocks open with."""
+    marks = [read_mark(block.lines[0].text) for block in blocks]
+    return [mark.value for mark in marks if mark and mark.value]

@@ -8,6 +8,7 @@ import numpy as np
 
 from ocr_app.models.embedded.geometry.marks import Mark, read_mark
 from ocr_app.models.embedded.letters import is_wide
+from ocr_app.models.embedded.rows import group_rows
 from ocr_app.models.embedded.seeing.layout import CLASSES, NO_LAYOUT
 from ocr_app.types import Box, EncodedPage, Line, Run
 
@@ -15,7 +16,7 @@ MONOSPACED = 0.02  # relative deviation of the advances of characters, in type o
 MIN_PITCH_CHARACTERS = 4  # shorter runs say little of the advance
 MIN_PITCH_RUNS = 7
 MIN_CODE_LETTERS = 32  # a few words may happen to advance alike
-MIN_CODE_LINES = 3
+MIN_CODE_LINES = 4
 MIN_LETTERS = 3  # a line of fewer says nothing of its size
 # widths of letters in multiples of the type size, as usual text faces have them
 ADVANCES = {
@@ -75,11 +76,16 @@ class SeenPage:
 
     @cached_property
     def code_pitch(self) -> float | None:
-        """The advance of characters in the page's code, told by several lines in a row."""
+        """The advance of characters in the page's code, where several lines share one."""
+        found = []
         for line in self.lines:
-            block = self.lines[line.index : line.index + MIN_CODE_LINES]
-            if len(block) == MIN_CODE_LINES and (pitch := monospaced_pitch(block, self.runs)):
-                return pitch
+            advances = pitches([line], self.runs)
+            if len(advances) > 1 and max(advances) < (1 + 2 * MONOSPACED) * min(advances):
+                found.append(median(advances))
+        for pitch in found:
+            alike = [other for other in found if abs(other - pitch) < MONOSPACED * pitch]
+            if len(alike) >= MIN_CODE_LINES:
+                return median(alike)
         return None
 
     @cached_property
@@ -158,3 +164,8 @@ def is_code(page: SeenPage, lines: list[SeenLine]) -> bool:
     if page.code_pitch is None or len(advances) < 2:
         return False
     return all(abs(value - page.code_pitch) < 1.5 * MONOSPACED * page.code_pitch for value in advances)
+
+
+def rows_of(lines: list[SeenLine]) -> list[list[SeenLine]]:
+    """Lines that stand beside each other as rows, from top to bottom, each from left to right."""
+    return [[lines[index] for index in row] for row in group_rows([line.box for line in lines])]

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, replace
 
-from ocr_app.models.embedded.geometry.blocks import Block, bounds, find_blocks, make_block, overlap, rows_of
+from ocr_app.models.embedded.geometry.blocks import Block, bounds, find_blocks, make_block, overlap
 from ocr_app.models.embedded.geometry.ruled import ruled_grid
-from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage, monospaced_pitch
+from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage, monospaced_pitch, rows_of
 from ocr_app.types import Box, TableGrid
 
 FREE = ("page-header", "page-footer", "caption")  # never part of a table

@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from ocr_app.models.embedded.geometry.blocks import Block, rows_of
+from ocr_app.models.embedded.geometry.blocks import Block
 from ocr_app.models.embedded.geometry.marks import SECTION, is_in_turn, read_mark
-from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage, is_code
+from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage, is_code, rows_of
 from ocr_app.models.embedded.seeing.layout import CLASSES
 from ocr_app.types import RegionKind
 
@@ -26,6 +26,8 @@ LIST_ITEM = CLASSES.index("list-item")
 SURE_ITEM = 0.85  # probability from which a block without a mark is an item all the same
 LARGE_HEADING = 1.5  # times the running text: what is set so large needs no second look
 MAX_HEADING_WORDS = 16
+MAX_COMMAS = 3
+MAX_WORDS_TO_FULL_STOP = 8
 
 CAPTION = re.compile(
     r"(table|figure|fig\.|tabelle|abbildung|abb\.|tableau|tabla|cuadro|表|图|圖)\s*[\dIVX]", re.IGNORECASE
@@ -80,13 +82,12 @@ def _is_heading(page: SeenPage, rows: list[Row]) -> bool:
         return False
     size = max(line.size for row in rows for line in row) / page.body_size
     num_words = len(text.split())
+    if text.count(",") >= MAX_COMMAS:  # names of authors
+        return False
     if size > LARGE_HEADING:
         return True
-    return (
-        num_words <= MAX_HEADING_WORDS
-        and not text.endswith((":", ","))
-        and not (text.endswith(".") and num_words > 8)
-    )
+    is_sentence = text.endswith(".") and num_words > MAX_WORDS_TO_FULL_STOP
+    return num_words <= MAX_HEADING_WORDS and not is_sentence and not text.endswith((":", ","))
 
 
 def _typed(page: SeenPage, kind: RegionKind, rows: list[Row], block: Block) -> Part:

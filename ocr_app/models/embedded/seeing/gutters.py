@@ -6,6 +6,7 @@ over many rows, gutters do. Looks at ink only, before anything is read.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -51,18 +52,26 @@ def cut_at_gutters(pixels: np.ndarray, quads: np.ndarray) -> np.ndarray:
     rows = _rows(pixels, boxes, height)
     cuts: dict[int, list[float]] = {}
     for place, row in enumerate(rows):
-        for left, right in zip(row.stretches, row.stretches[1:], strict=False):
-            if left.line == right.line and _is_gutter(place, (left.right, right.left), rows, height):
+        for left, right in _gaps(row):
+            if _is_gutter(place, (left.right, right.left), rows, height):
                 cuts.setdefault(left.line, []).append((left.right + right.left) / 2)
     pieces = []
     for index, quad in enumerate(quads):
         if index in cuts:
             edges = [boxes[index, 0], *sorted(cuts[index]), boxes[index, 2]]
-            spans = zip(edges, edges[1:], strict=False)
-            pieces += [_piece(pixels, boxes[index], span, height) for span in spans]
+            others = np.delete(boxes, index, axis=0)
+            pieces += [_piece(pixels, boxes[index], span, others, height) for span in pairwise(edges)]
         else:
             pieces.append(quad)
     return np.stack(pieces).astype(quads.dtype)
+
+
+def _gaps(row: _Row) -> list[tuple[_Stretch, _Stretch]]:
+    """Neighbouring stretches of each line."""
+    by_line: dict[int, list[_Stretch]] = {}
+    for stretch in row.stretches:
+        by_line.setdefault(stretch.line, []).append(stretch)
+    return [pair for stretches in by_line.values() for pair in pairwise(stretches)]
 
 
 def _rows(pixels: np.ndarray, boxes: np.ndarray, height: float) -> list[_Row]:
@@ -142,13 +151,18 @@ def _is_crossed(row: _Row, middle: float) -> bool:
     return any(stretch.line in lefts for stretch in row.stretches if stretch.left >= middle)
 
 
-def _piece(pixels: np.ndarray, box: np.ndarray, span: Span, height: float) -> np.ndarray:
-    """The corners of a part of a box; of a box too high for one line, around the ink of that part."""
+def _piece(pixels: np.ndarray, box: np.ndarray, span: Span, others: np.ndarray, height: float) -> np.ndarray:
+    """The corners of a part of a box; of a box too high for one line, around the ink that no other box holds."""
     top, bottom = float(box[1]), float(box[3])
+    left, right = span
     if bottom - top > TALL * height:
-        rows = np.flatnonzero(line_ink(pixels, (span[0], top, span[1], bottom)).sum(axis=1) > 2)
+        has_ink = line_ink(pixels, (left, top, right, bottom)).sum(axis=1) > 2
+        shared = np.minimum(others[:, 2], right) - np.maximum(others[:, 0], left)
+        for other in others[shared > 0.1 * (right - left)]:
+            first, last = other[1] + MARGIN * height - top, other[3] - MARGIN * height - top
+            has_ink[max(0, int(first)) : max(0, int(last))] = False
+        rows = np.flatnonzero(has_ink)
         if len(rows):
             margin = MARGIN * height
             top, bottom = max(top, int(top) + rows[0] - margin), min(bottom, int(top) + rows[-1] + 1 + margin)
-    left, right = span
     return np.array([[left, top], [right, top], [right, bottom], [left, bottom]])

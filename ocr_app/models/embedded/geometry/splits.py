@@ -1,0 +1,142 @@
+"""How a group of lines that the layout network put together is parted: columns, side headings, items, large type.
+
+Each function returns lists of lines, all lines in one of them, or nothing where it has nothing to part.
+"""
+
+from statistics import median
+
+from ocr_app.models.embedded.geometry.marks import is_in_turn, read_mark
+from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage, rows_of
+
+LARGE = 1.25  # times the size of the running text: type of a heading
+THICK = 1.1  # times the usual stroke: large type has thicker strokes
+FAR = 1.5  # sizes of type of empty paper: lines of one block stand nearer
+NEAR = 0.6  # sizes of type: lines of one heading stand nearer
+BOLD = 1.12  # times the usual stroke
+BOLD_ROW = 1.3  # times the strokes of the other rows of a block
+MAX_HEADING_LINES = 4
+MIN_COLUMN_LINES = 3
+PROSE = 7.0  # sizes of type: the width of lines of running text
+ALIGNED = 0.6  # sizes of type: tops nearer than this are beside each other
+
+Lines = list[SeenLine]
+
+
+def columns_of(page: SeenPage, lines: Lines) -> list[Lines]:
+    """Lines of running text parted at a gutter that none of them crosses."""
+    for left, right in _gutters(lines):
+        if _is_prose(page, left) and _is_prose(page, right):
+            return [left, right]
+    return []
+
+
+def side_headed(page: SeenPage, lines: Lines) -> list[tuple[Lines, Lines]]:
+    """Headings in a margin, each with the running text beside it, in turn."""
+    for heads, texts in _gutters(lines):
+        if _are_sections(page, heads, texts):
+            stacks = _stacks(heads)
+            tops = [stack[0].box[1] - ALIGNED * page.body_size for stack in stacks]
+            return [
+                (stack, [text for text in texts if start <= text.box[1] < end])
+                for stack, start, end in zip(stacks, tops, [*tops[1:], float("inf")], strict=True)
+            ]
+    return []
+
+
+def marked_pieces(page: SeenPage, lines: Lines) -> list[Lines]:
+    """Lines that open with numbers or letters, each with what stands below it."""
+    marked = [
+        line
+        for line in lines
+        if (mark := read_mark(line.text)) and mark.value and is_in_turn(mark, page.marks)
+    ]
+    if len(marked) < 2:
+        return []
+    pieces = [[line] for line in sorted(marked, key=lambda line: line.middle)]
+    for line in lines:
+        above = [piece for piece in pieces if piece[0].middle < line.middle and _is_over(piece[0], line)]
+        if line not in marked:
+            (above[-1] if above else pieces[0]).append(line)
+    return pieces
+
+
+def by_type(page: SeenPage, lines: Lines, *, bold: bool) -> list[tuple[Lines, bool]]:
+    """Rows put together as long as they are near each other and alike: headings by their type, or not.
+
+    `bold` says whether bold rows are headings too: in lists they are words that stand out.
+    """
+    parts: list[Lines] = []
+    styles: list[bool] = []
+    for row in rows_of(lines):
+        is_head = is_large(page, row) or (bold and _is_bolder(row, lines))
+        if parts and is_head == styles[-1] and _is_near(page, parts[-1], row):
+            parts[-1] += row
+        else:
+            parts.append([*row])
+            styles.append(is_head)
+    return [(part, head and len(part) <= MAX_HEADING_LINES) for part, head in zip(parts, styles, strict=True)]
+
+
+def is_large(page: SeenPage, lines: Lines) -> bool:
+    """Whether all lines are set much larger than the running text, and not only wider, as code is."""
+    is_thick = median(line.stroke for line in lines) > THICK
+    return is_thick and min(line.size for line in lines) > LARGE * page.body_size
+
+
+def _is_bolder(row: Lines, lines: Lines) -> bool:
+    """Whether a row is set bold in a block that is not."""
+    others = [line.stroke for line in lines if line not in row]
+    return bool(others) and min(line.stroke for line in row) > BOLD_ROW * median(others)
+
+
+def _is_near(page: SeenPage, part: Lines, row: Lines) -> bool:
+    """Whether a row is as near to the rows above as lines of one block are."""
+    gap = min(line.box[1] for line in row) - max(line.box[3] for line in part)
+    return gap < FAR * max(page.body_size, row[0].size)
+
+
+def _gutters(lines: Lines):
+    """(lines at the left, lines at the right) of each upright gap that no line crosses."""
+    ordered = sorted(lines, key=lambda line: line.box[0])
+    right = ordered[0].box[2]
+    for place, line in enumerate(ordered):
+        if line.box[0] > right:
+            yield ordered[:place], ordered[place:]
+        right = max(right, line.box[2])
+
+
+def _is_prose(page: SeenPage, lines: Lines) -> bool:
+    """Whether lines are a column of running text: several, and wide."""
+    width = median(line.box[2] - line.box[0] for line in lines)
+    return len(lines) >= MIN_COLUMN_LINES and width > PROSE * page.body_size
+
+
+def _are_sections(page: SeenPage, heads: Lines, texts: Lines) -> bool:
+    """Whether lines at the left are bold headings, each beginning beside a line of running text at the right."""
+    if not _is_prose(page, texts) or median(line.stroke for line in heads) < BOLD:
+        return False
+    stacks, slack = _stacks(heads), ALIGNED * page.body_size
+    tops = [line.box[1] for line in texts]
+    are_beside = all(any(abs(stack[0].box[1] - top) < slack for top in tops) for stack in stacks)
+    is_narrow = _width(heads) < 0.5 * _width(texts)
+    begins = min(tops) >= stacks[0][0].box[1] - slack
+    return len(stacks) > 1 and len(texts) > 2 * len(stacks) and is_narrow and are_beside and begins
+
+
+def _width(lines: Lines) -> float:
+    return max(line.box[2] for line in lines) - min(line.box[0] for line in lines)
+
+
+def _stacks(lines: Lines) -> list[Lines]:
+    """Lines one below the other at the distance of lines, as groups from top to bottom."""
+    stacks: list[Lines] = []
+    for line in sorted(lines, key=lambda line: line.middle):
+        if stacks and line.box[1] - stacks[-1][-1].box[3] < NEAR * line.size:
+            stacks[-1].append(line)
+        else:
+            stacks.append([line])
+    return stacks
+
+
+def _is_over(above: SeenLine, below: SeenLine) -> bool:
+    return min(above.box[2], below.box[2]) > max(above.box[0], below.box[0])
