@@ -3,7 +3,7 @@ knows no reading order beyond rows from top to bottom.
 """
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -16,12 +16,13 @@ from ocr_app.models.embedded.crops import cut_line, quad_part, quad_size
 from ocr_app.models.embedded.detector import LineDetector
 from ocr_app.models.embedded.figures import find_figures
 from ocr_app.models.embedded.geometry.seen import SeenPage
-from ocr_app.models.embedded.geometry.tables import table_boxes
+from ocr_app.models.embedded.geometry.tables import table_boxes, table_grids
 from ocr_app.models.embedded.recogniser import LineRecogniser, ReadLine
 from ocr_app.models.embedded.reuse import read_reusing, shared_store
 from ocr_app.models.embedded.rows import row_order
 from ocr_app.models.embedded.seeing.gutters import cut_at_gutters
 from ocr_app.models.embedded.seeing.layout import LayoutNetwork
+from ocr_app.models.embedded.seeing.missed import cell_marks, leader_ends
 from ocr_app.models.embedded.seeing.rules import find_rules
 from ocr_app.models.embedded.seeing.tables import GridNetwork
 from ocr_app.models.embedded.seeing.tight import ink_box
@@ -37,6 +38,7 @@ from ocr_app.models.embedded.weights import asset, small_asset
 from ocr_app.types import Box, EncodedPage, Line, PageImage, PageLayout, Run
 
 FEATURE_SIZE = 240
+DARK = 96  # grey level: pages that are darker than this at most places are read inverted
 MIN_CONFIDENCE = (
     0.5  # lines read worse than this are specks and stamps: on 22 sample pages 3 lines, none of them text
 )
@@ -61,23 +63,44 @@ class VisualEncoder:
         `EncodedPage.image`.
         """
         started = time.perf_counter()
+        is_dark = float(np.median(image.pixels)) < DARK
+        if is_dark:  # light letters: every network and rule here knows dark ones better
+            image = replace(image, pixels=255 - image.pixels)
         image, quads = self._detect_upright(image)
-        quads = _mended(image, quads)
-        read, num_hits = self._read(_cut(image, quads))
-        if self._straighten and _confidence(read) < DOUBTFUL and self._is_upside_down(image, quads):
+        seen = self._read_lines(_mended(image, quads), image)
+        if self._straighten and _confidence(seen.read) < DOUBTFUL and self._is_upside_down(image, seen.quads):
             image = turn_page(image, 180)
-            quads = _mended(image, self._detector.detect(image.pixels, image.dpi))
-            read, num_hits = self._read(_cut(image, quads))
-        lines, runs, features = _lay_out(quads, read, image)
-        page = EncodedPage(image, lines, runs, features)
+            seen = self._read_lines(_mended(image, self._detector.detect(image.pixels, image.dpi)), image)
+        seen = self._with(
+            seen, leader_ends(image.pixels, seen.quads, [line.characters for line in seen.read]), image
+        )
+        page = self._with_layout(_lay_out(seen, image))
+        if len(marks := _marks_in_cells(page)):
+            seen = self._with(seen, marks, image)
+            page = self._with_layout(_lay_out(seen, image))
         return replace(
             page,
+            image=replace(image, pixels=255 - image.pixels) if is_dark else image,
             encode_s=time.perf_counter() - started,
-            num_reuse_hits=num_hits,
-            num_reuse_lookups=len(quads) if self._store is not None else 0,
-            figures=find_figures(image, [line.box for line in lines]),
-            layout=self._see_layout(page),
+            num_reuse_hits=seen.num_hits,
+            num_reuse_lookups=len(seen.quads) if self._store is not None else 0,
+            figures=find_figures(image, [line.box for line in page.lines]),
         )
+
+    def _read_lines(self, quads: np.ndarray, image: PageImage) -> "_Seen":
+        return _Seen(quads, *self._read(_cut(image, quads)))
+
+    def _with(self, seen: "_Seen", quads: np.ndarray, image: PageImage) -> "_Seen":
+        """What was seen, and further lines at these corners."""
+        if not len(quads):
+            return seen
+        more = self._read_lines(quads, image)
+        return _Seen(
+            np.concatenate([seen.quads, quads]), seen.read + more.read, seen.num_hits + more.num_hits
+        )
+
+    def _with_layout(self, page: EncodedPage) -> EncodedPage:
+        return replace(page, layout=self._see_layout(page))
 
     def _see_layout(self, page: EncodedPage) -> PageLayout:
         """What the layout network says of the page, and the grids of what it takes for tables."""
@@ -147,12 +170,38 @@ def _mended(image: PageImage, quads: np.ndarray) -> np.ndarray:
     return take_in_bullets(image.pixels, cut_at_gutters(image.pixels, quads))
 
 
-def _lay_out(
-    quads: np.ndarray, read: list[ReadLine], image: PageImage
-) -> tuple[tuple[Line, ...], tuple[Run, ...], np.ndarray]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """Detected lines and what they say."""
+
+    quads: np.ndarray  # (N, 4, 2)
+    read: list[ReadLine]
+    num_hits: int
+
+
+def _marks_in_cells(page: EncodedPage) -> np.ndarray:
+    """Corners of small text in cells of the page's tables that nobody detected."""
+    boxes = [line.box for line in page.lines]
+    height = median(box[3] - box[1] for box in boxes) if boxes else 0.0
+    runs = [run.box for run in page.runs]
+    grids = table_grids(SeenPage(page))
+    found = [
+        cell_marks(page.image.pixels, grid, [box for box in runs if _is_in(box, grid.box)], height)
+        for grid in grids
+    ]
+    return np.concatenate([np.zeros((0, 4, 2), np.float32), *found])
+
+
+def _is_in(box: Box, outer: Box) -> bool:
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
+
+
+def _lay_out(seen: _Seen, image: PageImage) -> EncodedPage:
     """Lines in row order with their runs, boxes in page pixels; lines that say nothing and marks that are no
     text are left out.
     """
+    quads, read = seen.quads, seen.read
     size = (image.width_px, image.height_px)
     kept = [index for index, line in enumerate(read) if line.spans and _confidence([line]) >= MIN_CONFIDENCE]
     boxes = [_bounds(quads[index], size) for index in kept]
@@ -167,7 +216,7 @@ def _lay_out(
         lines.append(Line(boxes[place], len(runs), len(line_runs), confidence, _stroke_px(line, quad), ink))
         runs += line_runs
         features.append(line.features)
-    return tuple(lines), tuple(runs), np.concatenate(features)
+    return EncodedPage(image, tuple(lines), tuple(runs), np.concatenate(features))
 
 
 def _line_runs(line: ReadLine, quad: np.ndarray, size: tuple[int, int], line_index: int) -> list[Run]:

@@ -46,16 +46,28 @@ def may_be_table(page: SeenPage, block: Block) -> bool:
     return (block.kind == "table" and _has_pieces(page, block)) or _looks_tabular(page, block)
 
 
+def table_grids(page: SeenPage) -> list[TableGrid]:
+    """The grids of all tables of a page."""
+    grids = [_grid(page, block) for block in page_blocks(page) if may_be_table(page, block)]
+    return [grid for grid in grids if grid]
+
+
 def cells_of(page: SeenPage, block: Block) -> Cells | None:
     """The runs of a table by row and column, empty rows and columns left out; None where it is none."""
-    if not may_be_table(page, block):
-        return None
+    grid = _grid(page, block) if may_be_table(page, block) else None
+    return _filled(grid, block, page) if grid else None
+
+
+def _grid(page: SeenPage, block: Block) -> TableGrid | None:
+    """The grid that rules draw, the one that the network sees, or both."""
     drawn = _drawn(page, block)
-    if not _is_whole(drawn, block):
-        box = _padded(block.box, page)
-        told = next((grid for grid in page.layout.grids if _share_inside(box, grid.box) > 0.98), None)
-        drawn = told if drawn is None else drawn if told is None else _subdivided(drawn, told, page)
-    return _filled(drawn, block, page) if drawn else None
+    if drawn is not None and _is_whole(drawn, block):
+        return drawn
+    box = _padded(block.box, page)
+    told = next((grid for grid in page.layout.grids if _share_inside(box, grid.box) > 0.98), None)
+    if drawn is None or told is None:
+        return drawn or told
+    return _subdivided(drawn, told, page)
 
 
 def _merge_tables(blocks: list[Block]) -> list[Block]:

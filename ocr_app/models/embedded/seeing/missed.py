@@ -1,0 +1,127 @@
+"""Small text that the detector passes over and whose place is known: page numbers behind dot leaders, and single
+marks and figures in the cells of a table.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ocr_app.models.embedded.seeing.tight import line_ink
+from ocr_app.types import Box, TableGrid
+
+LEADERS = (".", "…", "·", "_", "‥")
+MIN_LEADERS = 2
+GAP = 0.6  # line heights between the parts of a page number, at most
+MIN_CONTRAST = 60  # grey levels between ink and paper
+DOT = 0.3  # line heights: what is lower is a dot of the leaders
+MAX_INK = 1.4  # line heights: what is higher is no text of one line
+EDGE = 0.18  # line heights left out along the edges of a cell, where its rules may be
+MARGIN = 0.25  # line heights around the ink
+
+
+def leader_ends(pixels: np.ndarray, quads: np.ndarray, texts: Sequence[str]) -> np.ndarray:
+    """Corners (N, 4, 2) of what stands at the end of the row behind lines that end with leaders."""
+    if not len(quads):
+        return np.zeros((0, 4, 2), np.float32)
+    boxes = np.concatenate([quads.min(axis=1), quads.max(axis=1)], axis=1)
+    height = float(np.median(boxes[:, 3] - boxes[:, 1]))
+    right = float(boxes[:, 2].max()) + height
+    ends = []
+    for box, text in zip(boxes, texts, strict=True):
+        if not _ends_with_leaders(text):
+            continue
+        following = boxes[(boxes[:, 0] > box[2] - height) & _beside(boxes, box)]
+        end = min(right, following[:, 0].min()) if len(following) else right
+        found = _last_ink(pixels, (box[2], box[1], end, box[3]), height)
+        if found and not len(following):
+            ends.append(_quad(found, box[1], box[3], height))
+    return np.array(ends, np.float32).reshape(-1, 4, 2)
+
+
+def cell_marks(pixels: np.ndarray, grid: TableGrid, runs: Sequence[Box], height: float) -> np.ndarray:
+    """Corners (N, 4, 2) of the ink in cells of a grid that hold no run; `height` is the usual one of lines."""
+    rows = [grid.box[1], *grid.row_edges, grid.box[3]]
+    columns = [grid.box[0], *grid.column_edges, grid.box[2]]
+    taken = {(_place(box[1], box[3], rows), _place(box[0], box[2], columns)) for box in runs}
+    in_span = {(r, c) for a, b, x, y in grid.spans for r in range(a, b + 1) for c in range(x, y + 1)}
+    found = []
+    for row in range(len(rows) - 1):
+        mates = [box for box in runs if _place(box[1], box[3], rows) == row]
+        if not mates:
+            continue
+        top, bottom = min(box[1] for box in mates), max(box[3] for box in mates)
+        for column in range(len(columns) - 1):
+            if (row, column) in taken or (row, column) in in_span or bottom - top > 2 * height:
+                continue
+            cell = (columns[column] + EDGE * height, top, columns[column + 1] - EDGE * height, bottom)
+            ink = _only_ink(pixels, cell, height)
+            if ink:
+                found.append(_quad(ink, top, bottom, height))
+    return np.array(found, np.float32).reshape(-1, 4, 2)
+
+
+def _ends_with_leaders(text: str) -> bool:
+    tail = text.replace(" ", "")[-MIN_LEADERS:]
+    return tail.endswith("…") or (
+        len(tail) == MIN_LEADERS and all(character in LEADERS for character in tail)
+    )
+
+
+def _beside(boxes: np.ndarray, box: np.ndarray) -> np.ndarray:
+    shared = np.minimum(boxes[:, 3], box[3]) - np.maximum(boxes[:, 1], box[1])
+    return shared > 0.5 * np.minimum(boxes[:, 3] - boxes[:, 1], box[3] - box[1])
+
+
+def _place(start: float, end: float, edges: list[float]) -> int:
+    return sum(edge < (start + end) / 2 for edge in edges[1:-1])
+
+
+def _inked(pixels: np.ndarray, box: Box) -> np.ndarray:
+    """Ink inside a box, (h, w) bool; nothing where the contrast is that of paper."""
+    left, top, right, bottom = (int(side) for side in box)
+    part = pixels[max(0, top) : bottom, max(0, left) : right]
+    if part.size == 0 or int(part.max()) - int(part.min()) < MIN_CONTRAST:
+        return np.zeros((0, 0), bool)
+    return line_ink(pixels, (left, top, right, bottom))
+
+
+def _last_ink(pixels: np.ndarray, box: Box, height: float) -> tuple[float, float] | None:
+    """Left and right of the last piece of ink that is higher than a dot."""
+    ink = _inked(pixels, box)
+    columns = np.flatnonzero(ink.any(axis=0)) if ink.size else np.zeros(0, int)
+    if not len(columns):
+        return None
+    breaks = np.flatnonzero(np.diff(columns) > GAP * height)
+    first = columns[breaks[-1] + 1] if len(breaks) else columns[0]
+    while first < columns[-1]:  # leaders may stand close before the number
+        gaps = np.flatnonzero(~ink[:, first : columns[-1] + 1].any(axis=0))
+        piece_end = first + (gaps[0] if len(gaps) else columns[-1] + 1 - first)
+        rows = np.flatnonzero(ink[:, first:piece_end].any(axis=1))
+        if len(rows) and rows[-1] - rows[0] >= DOT * height:
+            return int(box[0]) + float(first), int(box[0]) + float(columns[-1] + 1)
+        if not len(gaps):
+            return None
+        following = columns[columns > piece_end]
+        if not len(following):
+            return None
+        first = following[0]
+    return None
+
+
+def _only_ink(pixels: np.ndarray, box: Box, height: float) -> tuple[float, float] | None:
+    """Left and right of the ink of a cell, where that is small enough for a mark or a few characters."""
+    ink = _inked(pixels, box)
+    if not ink.size:
+        return None
+    rows, columns = np.flatnonzero(ink.sum(axis=1) > 1), np.flatnonzero(ink.any(axis=0))
+    if len(rows) < 2 or len(columns) < 2 or columns[-1] - columns[0] > 4 * height:
+        return None
+    touches = columns[0] == 0 or columns[-1] == ink.shape[1] - 1
+    if touches or rows[-1] - rows[0] > MAX_INK * height or ink.mean() > 0.4:
+        return None
+    return int(box[0]) + float(columns[0]), int(box[0]) + float(columns[-1] + 1)
+
+
+def _quad(ink: tuple[float, float], top: float, bottom: float, height: float) -> list[list[float]]:
+    left, right = max(0.0, ink[0] - MARGIN * height), ink[1] + MARGIN * height
+    return [[left, top], [right, top], [right, bottom], [left, bottom]]
