@@ -20,8 +20,10 @@ from ocr_app.models.embedded.geometry.tables import table_boxes, table_grids
 from ocr_app.models.embedded.recogniser import LineRecogniser, ReadLine
 from ocr_app.models.embedded.reuse import read_reusing, shared_store
 from ocr_app.models.embedded.rows import row_order
+from ocr_app.models.embedded.seeing.checkboxes import find_check_boxes, with_check_boxes
 from ocr_app.models.embedded.seeing.gutters import cut_at_gutters
 from ocr_app.models.embedded.seeing.layout import LayoutNetwork
+from ocr_app.models.embedded.seeing.leaders import without_leaders
 from ocr_app.models.embedded.seeing.missed import cell_marks, leader_ends
 from ocr_app.models.embedded.seeing.rules import find_rules
 from ocr_app.models.embedded.seeing.tables import GridNetwork
@@ -127,7 +129,7 @@ class VisualEncoder:
             if self._is_upside_down(image, quads):
                 image = turn_page(image, 180)
                 quads = self._detector.detect(image.pixels, image.dpi)
-        if is_skewed(skew := skew_degrees(quads)):
+        if is_skewed(image, skew := skew_degrees(quads)):
             image = straighten_page(image, skew)
             quads = self._detector.detect(image.pixels, image.dpi)
         return image, quads
@@ -205,29 +207,41 @@ def _lay_out(seen: _Seen, image: PageImage) -> EncodedPage:
     size = (image.width_px, image.height_px)
     kept = [index for index, line in enumerate(read) if line.spans and _confidence([line]) >= MIN_CONFIDENCE]
     boxes = [_bounds(quads[index], size) for index in kept]
+    order = row_order(boxes)
+    boxes = [boxes[place] for place in order]
+    kept = [kept[place] for place in order]
+    runs_of = [_line_runs(read[index], quads[index], size) for index in kept]
+    runs_of = without_leaders(runs_of, boxes)
+    height = median(box[3] - box[1] for box in boxes) if boxes else 0.0
+    runs_of = with_check_boxes(runs_of, boxes, find_check_boxes(image.pixels, height) if boxes else [])
     lines: list[Line] = []
     runs: list[Run] = []
     features = [np.zeros((0, FEATURE_SIZE), np.float32)]
-    for place in row_order(boxes):
-        line, quad = read[kept[place]], quads[kept[place]]
-        line_runs = _line_runs(line, quad, size, len(lines))
+    for index, box, line_runs in zip(kept, boxes, runs_of, strict=True):
+        features.append(read[index].features[[run.place_in_line for run in line_runs]])
+        box = _around(box, line_runs)
         confidence = float(np.mean([run.confidence for run in line_runs]))
-        ink = ink_box(image.pixels, boxes[place])
-        lines.append(Line(boxes[place], len(runs), len(line_runs), confidence, _stroke_px(line, quad), ink))
-        runs += line_runs
-        features.append(line.features)
+        stroke, ink = _stroke_px(read[index], quads[index]), ink_box(image.pixels, box)
+        runs += [
+            replace(run, line_index=len(lines), place_in_line=place) for place, run in enumerate(line_runs)
+        ]
+        lines.append(Line(box, len(runs) - len(line_runs), len(line_runs), confidence, stroke, ink))
     return EncodedPage(image, tuple(lines), tuple(runs), np.concatenate(features))
 
 
-def _line_runs(line: ReadLine, quad: np.ndarray, size: tuple[int, int], line_index: int) -> list[Run]:
+def _around(box: Box, runs: list[Run]) -> Box:
+    """A line's box, reaching to its first run: a box to tick may stand before what was detected."""
+    return min(box[0], runs[0].box[0]), *box[1:]
+
+
+def _line_runs(line: ReadLine, quad: np.ndarray, size: tuple[int, int]) -> list[Run]:
+    """The runs of one line, its index not known yet."""
     runs = []
     for place, (span, (left, right)) in enumerate(zip(line.spans, line.edges, strict=True)):
         box = _bounds(quad_part(quad, left / line.width_px, right / line.width_px), size)
         is_last = place == len(line.spans) - 1
         has_space_after = span.has_space_after and not is_last
-        runs.append(
-            Run(line.text_of(span), box, line.confidence_of(span), has_space_after, line_index, place)
-        )
+        runs.append(Run(line.text_of(span), box, line.confidence_of(span), has_space_after, 0, place))
     return runs
 
 

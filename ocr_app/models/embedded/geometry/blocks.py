@@ -6,7 +6,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage
-from ocr_app.models.embedded.geometry.splits import by_type, columns_of, is_large, marked_pieces, side_headed
+from ocr_app.models.embedded.geometry.splits import (
+    by_type,
+    columns_of,
+    is_bold_number,
+    is_large,
+    marked_pieces,
+    side_headed,
+)
 from ocr_app.models.embedded.seeing.layout import CLASSES
 from ocr_app.types import Box
 
@@ -95,6 +102,8 @@ def _split(page: SeenPage, lines: list[SeenLine]) -> list[Block]:
         ]
     if block.kind == "table":
         return [block]
+    if is_bold_number(lines):
+        return [make_block(lines, "section-header")]
     for parts in (columns_of(page, lines), marked_pieces(page, lines)):
         if len(parts) > 1:
             return [part for column in parts for part in _split(page, column)]

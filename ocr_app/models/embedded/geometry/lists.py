@@ -5,22 +5,25 @@ from itertools import pairwise
 
 from ocr_app.models.embedded.geometry.blocks import Block
 from ocr_app.models.embedded.geometry.marks import OPTION, read_mark
-from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage, rows_of
+from ocr_app.models.embedded.geometry.seen import SeenLine, rows_of
 
 PAGE_NUMBER = re.compile(r"(?:^|[\s.…·_])(\d{1,4}|[ivxlc]{1,6})\.?$")
 LEADERS = re.compile(r"[.…·_ ]{4,}|…")
 MIN_ENTRIES = 4
+BOLD = 1.2  # times the usual stroke
 MOST = 0.7  # of the rows
 
 Row = list[SeenLine]
 
 
-def list_rows(page: SeenPage, block: Block) -> list[Row] | None:
-    """The rows of a block as entries of a list, one each; None where it is no such list."""
+def list_rows(block: Block) -> list[tuple[Row, bool]] | None:
+    """The rows of a block as entries of a list, and whether each is a heading between them; None where it is no
+    such list.
+    """
     rows = rows_of(block.lines)
-    if _is_contents(rows) or _has_mark_column(rows):
-        return rows
-    return None
+    if _is_contents(rows):
+        return [(row, _page_number(row) is None and min(line.stroke for line in row) > BOLD) for row in rows]
+    return [(row, False) for row in rows] if _has_mark_column(rows) else None
 
 
 def _is_contents(rows: list[Row]) -> bool:

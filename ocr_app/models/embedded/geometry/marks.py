@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from ocr_app.models.embedded.letters import WIDE
 
-BULLET = re.compile(r"^(?:[•·▪■●○◦‣∙▸►➢➤✓✔□☐☑☒❑](?:\s|$|(?=[^\W_]))|[–—*-](?:\s|$)|-{1,2}\w[\w-]*\s+\S)")
+BULLET = re.compile(
+    r"^(?:\[[ x]\]\s|[•·▪■●○◦‣∙▸►➢➤✓✔□☐☑☒❑](?:\s|$|(?=[^\W_]))|[–—*-](?:\s|$)|-{1,2}\w[\w-]*\s+\S)"
+)
 NUMBER = re.compile(rf"^[(（\[]?(\d{{1,3}})(?:[.)\]](?=$|\s|[^\W\d_])|[）、]|\.(?=[{WIDE}]))")
 LETTER = re.compile(r"^[(（\[]?([a-zA-Z])[.)\]）](?=$|\s|[A-Z])")
 ROMAN = re.compile(r"^[(（\[]?([ivx]{1,5}|[IVX]{1,5})[.)\]）](?=$|\s)")

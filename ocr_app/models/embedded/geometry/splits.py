@@ -15,6 +15,7 @@ NEAR = 0.6  # sizes of type: lines of one heading stand nearer
 BOLD = 1.12  # times the usual stroke
 BOLD_ROW = 1.3  # times the strokes of the other rows of a block
 MAX_HEADING_LINES = 4
+MAX_PIECES = 2  # a number and its heading
 MIN_COLUMN_LINES = 3
 PROSE = 7.0  # sizes of type: the width of lines of running text
 ALIGNED = 0.6  # sizes of type: tops nearer than this are beside each other
@@ -44,11 +45,13 @@ def side_headed(page: SeenPage, lines: Lines) -> list[tuple[Lines, Lines]]:
 
 
 def marked_pieces(page: SeenPage, lines: Lines) -> list[Lines]:
-    """Lines that open with numbers or letters, each with what stands below it."""
+    """Lines that open with numbers, letters or boxes to tick, each with what stands below it."""
     marked = [
         line
         for line in lines
-        if (mark := read_mark(line.text)) and mark.value and is_in_turn(mark, page.marks)
+        if (mark := read_mark(line.text))
+        and (mark.value or line.text[0] == "[")
+        and is_in_turn(mark, page.marks)
     ]
     if len(marked) < 2:
         return []
@@ -75,6 +78,13 @@ def by_type(page: SeenPage, lines: Lines, *, bold: bool) -> list[tuple[Lines, bo
             parts.append([*row])
             styles.append(is_head)
     return [(part, head and len(part) <= MAX_HEADING_LINES) for part, head in zip(parts, styles, strict=True)]
+
+
+def is_bold_number(lines: Lines) -> bool:
+    """Whether a single bold row opens with a number: a heading, though the network calls it an item."""
+    mark = read_mark(" ".join(line.text for line in lines[:2]))
+    is_numbered = mark is not None and mark.kind in ("number", "roman") and len(lines) <= MAX_PIECES
+    return is_numbered and len(rows_of(lines)) == 1 and min(line.stroke for line in lines) > BOLD_ROW
 
 
 def is_large(page: SeenPage, lines: Lines) -> bool:

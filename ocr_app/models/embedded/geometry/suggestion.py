@@ -57,8 +57,11 @@ def _sorted(blocks: list[Block]) -> list[Block]:
 
 
 def _parts(page: SeenPage, block: Block) -> list[Part]:
-    if entries := list_rows(page, block):
-        return [Part(RegionKind.LIST_ITEM, [row], level=1) for row in entries]
+    if entries := list_rows(block):
+        return [
+            Part(RegionKind.HEADING if is_head else RegionKind.LIST_ITEM, [row], 1)
+            for row, is_head in entries
+        ]
     cells = cells_of(page, block)
     return [Part(RegionKind.TABLE, [block.lines], cells=cells)] if cells else parts_of(page, block)
 

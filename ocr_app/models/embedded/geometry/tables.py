@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from ocr_app.models.embedded.geometry.blocks import Block, bounds, find_blocks, make_block, overlap
+from ocr_app.models.embedded.geometry.marks import read_mark
 from ocr_app.models.embedded.geometry.ruled import ruled_grid
 from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage, monospaced_pitch, rows_of
 from ocr_app.types import Box, TableGrid
@@ -120,10 +121,21 @@ def _looks_tabular(page: SeenPage, block: Block) -> bool:
     if block.kind not in MIN_FULL_ROWS:
         return False
     rows = rows_of(block.lines)
+    if _has_figures(page, rows):
+        return True
     full = [row for row in rows if len(row) > 2]
     if len(full) < MIN_FULL_ROWS[block.kind] or len(full) < 0.7 * len(rows):
         return False
     return min(row[1].box[0] for row in full) - max(row[0].box[2] for row in full) > page.body_size
+
+
+def _has_figures(page: SeenPage, rows: list[list[SeenLine]]) -> bool:
+    """Whether every row is words and, apart from them, a figure; the first row may be a head."""
+    if len(rows) < MIN_ROWS + 1 or any(len(row) != 2 for row in rows):
+        return False
+    gap = min(row[1].box[0] for row in rows) - max(row[0].box[2] for row in rows)
+    are_figures = all(sum(map(str.isdigit, row[1].text)) >= len(row[1].text) / 3 for row in rows[1:])
+    return gap > page.body_size and are_figures and not any(read_mark(row[0].text) for row in rows)
 
 
 def _drawn(page: SeenPage, block: Block) -> TableGrid | None:

@@ -11,6 +11,7 @@ from ocr_app.types import Box, TableGrid
 
 LEADERS = (".", "…", "·", "_", "‥")
 MIN_LEADERS = 2
+MIN_DOTS = 5
 GAP = 0.6  # line heights between the parts of a page number, at most
 MIN_CONTRAST = 60  # grey levels between ink and paper
 DOT = 0.3  # line heights: what is lower is a dot of the leaders
@@ -28,13 +29,14 @@ def leader_ends(pixels: np.ndarray, quads: np.ndarray, texts: Sequence[str]) -> 
     right = float(boxes[:, 2].max()) + height
     ends = []
     for box, text in zip(boxes, texts, strict=True):
-        if not _ends_with_leaders(text):
+        if ((boxes[:, 0] > box[2] - height) & _beside(boxes, box)).any():
             continue
-        following = boxes[(boxes[:, 0] > box[2] - height) & _beside(boxes, box)]
-        end = min(right, following[:, 0].min()) if len(following) else right
-        found = _last_ink(pixels, (box[2], box[1], end, box[3]), height)
-        if found and not len(following):
-            ends.append(_quad(found, box[1], box[3], height))
+        ink = _inked(pixels, (box[2], box[1], right, box[3]))
+        if not ink.size or not (_ends_with_leaders(text) or _has_dots(ink)):
+            continue
+        found = _last_ink(ink, height)
+        if found:
+            ends.append(_quad((int(box[2]) + found[0], int(box[2]) + found[1]), box[1], box[3], height))
     return np.array(ends, np.float32).reshape(-1, 4, 2)
 
 
@@ -85,10 +87,15 @@ def _inked(pixels: np.ndarray, box: Box) -> np.ndarray:
     return line_ink(pixels, (left, top, right, bottom))
 
 
-def _last_ink(pixels: np.ndarray, box: Box, height: float) -> tuple[float, float] | None:
-    """Left and right of the last piece of ink that is higher than a dot."""
-    ink = _inked(pixels, box)
-    columns = np.flatnonzero(ink.any(axis=0)) if ink.size else np.zeros(0, int)
+def _has_dots(ink: np.ndarray) -> bool:
+    """Whether there are leaders: many small pieces of ink, low in the line."""
+    dots = ink[ink.shape[0] // 2 :].any(axis=0) & ~ink[: ink.shape[0] // 3].any(axis=0)
+    return np.count_nonzero(np.diff(dots.astype(np.int8)) == 1) >= MIN_DOTS
+
+
+def _last_ink(ink: np.ndarray, height: float) -> tuple[float, float] | None:
+    """Left and right of the last piece of ink that is higher than a dot, in columns."""
+    columns = np.flatnonzero(ink.any(axis=0))
     if not len(columns):
         return None
     breaks = np.flatnonzero(np.diff(columns) > GAP * height)
@@ -98,7 +105,7 @@ def _last_ink(pixels: np.ndarray, box: Box, height: float) -> tuple[float, float
         piece_end = first + (gaps[0] if len(gaps) else columns[-1] + 1 - first)
         rows = np.flatnonzero(ink[:, first:piece_end].any(axis=1))
         if len(rows) and rows[-1] - rows[0] >= DOT * height:
-            return int(box[0]) + float(first), int(box[0]) + float(columns[-1] + 1)
+            return float(first), float(columns[-1] + 1)
         if not len(gaps):
             return None
         following = columns[columns > piece_end]
