@@ -38,7 +38,9 @@ class SparsityConfig:
     page_budget: int = 8  # earlier pages, beside the current one and the overlap, that a step may read
     candidate_blocks: int = 16  # the best blocks the budget is chosen from
     relevance_threshold: float = 0.3  # retained blocks scoring below go first when room is needed
-    max_resident_blocks: int | None = None  # hard cap; None: active chunk plus 1.75 median pages
+    # hard cap; None: the active chunk, and beside it 1.75 median pages, or the floor of every page in the
+    # window with the text if that is more (70 blocks)
+    max_resident_blocks: int | None = None
     routing: str = "dash"  # dash, minmax, mean, recent, all
 
     def __post_init__(self) -> None:

@@ -4,6 +4,7 @@ Applies the rules of `retention` to a sequence's block tables. Eviction happens 
 a page takes its blocks, so a sequence never holds more than its limit.
 """
 
+import logging
 from collections.abc import Iterable
 
 import torch
@@ -21,6 +22,8 @@ from ocr_app.decoder.retention import (
 from ocr_app.decoder.sequence import Sequence
 from ocr_app.decoder.step_plan import Observation
 from ocr_app.types import ResidentState
+
+logger = logging.getLogger(__name__)
 
 
 def close_chunk(sequence: Sequence, next_page: int, store: KVStore, config: SparsityConfig) -> None:
@@ -48,9 +51,24 @@ def make_room(sequence: Sequence, num_tokens: int, config: SparsityConfig) -> No
     chunk_blocks = sum(page.num_blocks for page in active) + ceil_div(num_tokens, config.block_size)
     room = plan_room(config, chunk_blocks, [*sequence.page_tokens, num_tokens])
     retained = [page for page in sequence.pages.values() if page.state is ResidentState.RETAINED]
+    if room.retained < config.min_blocks_per_page * len(retained):
+        _warn_below_floor(sequence, room.retained, len(retained), config)
     for page_index, block_ids in blocks_over_room(retained, room.retained, config).items():
         _evict(sequence, page_index, block_ids)
     sequence.blocks.limit = room.limit
+
+
+def _warn_below_floor(sequence: Sequence, room: int, num_pages: int, config: SparsityConfig) -> None:
+    """Say once a document that the cap is so low that whole earlier pages leave before their window ends."""
+    if not sequence.is_below_floor:
+        sequence.is_below_floor = True
+        cap = config.max_resident_blocks
+        wanted = cap - room + config.min_blocks_per_page * config.page_window
+        logger.warning(
+            "max_resident_blocks is %d and leaves %d blocks to %d earlier pages: whole pages are dropped. "
+            "Raise it to %d or more, or lower page_window (%d).",
+            *(cap, room, num_pages, wanted, config.page_window),
+        )
 
 
 def text_blocks_to_come(sequences: Iterable[Sequence], config: SparsityConfig) -> int:

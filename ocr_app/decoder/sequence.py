@@ -31,6 +31,7 @@ class Sequence:
     num_prefills: int = 0  # pages computed; pages taken over from another sequence are not
     num_open_tokens: int = 0  # of the last step: may still be rolled back
     num_tokens_in_chunk: int = 0  # output tokens since the last chunk border
+    is_below_floor: bool = False  # told that its cap drops whole earlier pages
     attended: tuple[Tensor, int] | None = None  # tokens read by the last step of its batch, and the row
 
     @property

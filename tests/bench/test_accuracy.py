@@ -1,7 +1,6 @@
 """The bench from end to end on two generated documents, with the engines that run without a download."""
 
 import json
-import shutil
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -21,9 +20,9 @@ from ocr_app.config import LoaderConfig
 from ocr_app.document.loader import open_document
 from ocr_app.errors import ConfigError
 from ocr_app.types import PageImage
+from tests.needs import needs_tesseract
 
 HELD_OUT = Path(__file__).parents[1] / "data" / "held_out"
-needs_tesseract = pytest.mark.skipif(shutil.which("tesseract") is None, reason="needs tesseract")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """What stays in memory: bounded for any document, counted as it is, and given back whatever happens."""
 
 import gc
+import re
 
 import pytest
 import torch
@@ -72,6 +73,19 @@ def test_hard_cap_holds_at_every_moment(cap: int):
         reader.read()
         assert engine.counters(reader.sequence).peak_blocks <= cap
         assert reader.sequence.blocks.limit == cap
+
+
+def test_a_cap_below_the_floor_of_the_window_is_said_once_with_the_number_to_set(caplog):
+    text = Script.draw([50] * 6, 2)
+    with Engine(ToyModel(toy_spec()), small(page_window=9, max_resident_blocks=23)) as engine:
+        Reader(engine, text).read()
+    (message,) = (record.message for record in caplog.records)
+    assert "max_resident_blocks is 23 and leaves 2 blocks to 3 earlier pages" in message
+    wanted = int(re.search(r"Raise it to (\d+)", message)[1])
+    caplog.clear()
+    with Engine(ToyModel(toy_spec()), small(page_window=9, max_resident_blocks=wanted)) as engine:
+        Reader(engine, text).read()
+    assert not caplog.records
 
 
 def test_a_chunk_over_the_cap_names_the_number_to_set():

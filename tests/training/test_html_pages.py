@@ -2,7 +2,6 @@
 items.
 """
 
-import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -43,12 +42,9 @@ from ocr_app.training.truth import (
     trace_document,
 )
 from ocr_app.training.typesetting import page_label
+from tests.needs import needs_browser
 from tests.training.source_check import num_units_like_their_source
 
-needs_browser = pytest.mark.skipif(
-    shutil.which("chromium") is None and os.environ.get("REQUIRE_BROWSER") != "1",
-    reason="needs chromium",
-)
 PROSE = (
     "Considerations of internationalization, representation and well-established administrative "
     "responsibilities notwithstanding, the self-contained, copper-plated instruments continued to "

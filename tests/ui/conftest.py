@@ -1,6 +1,6 @@
 """One running app and one browser for all browser tests; documents are drawn here.
 
-Without Chromium or playwright the browser tests skip and say why; with REQUIRE_BROWSER=1 they fail instead.
+Without Chromium the browser tests skip; with REQUIRE_BROWSER=1 they fail instead.
 """
 
 import os
@@ -12,30 +12,23 @@ from typing import Any
 import pytest
 
 from ocr_app.bench.app import CHROMIUM_ARGS, running_app
+from tests.needs import BROWSER, IS_BROWSER_REQUIRED, has_browser
 
 ROOT = Path(__file__).parents[2]
 OUTPUT = ROOT / "tests" / "output"
 NUM_LONG_PAGES = 60
 
 
-def missing(what: str) -> None:
-    if os.environ.get("REQUIRE_BROWSER") == "1":
-        pytest.fail(f"{what} is missing and REQUIRE_BROWSER=1")
-    pytest.skip(f"needs {what}")
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # not longer: another browser could not be driven from this thread meanwhile
 def browser() -> Iterator[Any]:
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        missing("chromium")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        missing("playwright")
+    if not has_browser():
+        refuse = pytest.fail if IS_BROWSER_REQUIRED else pytest.skip
+        refuse(f"needs {BROWSER}")
+    from playwright.sync_api import sync_playwright
+
     OUTPUT.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM_ARGS)
         yield browser
         browser.close()
 
