@@ -1,24 +1,31 @@
 """Blocks: lines that the layout network puts together, mended where white space and type say otherwise."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage
+from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage, rows_of
 from ocr_app.models.embedded.geometry.splits import (
     by_type,
     columns_of,
     is_bold_number,
     is_large,
+    margin_stacks,
     marked_pieces,
     side_headed,
+    table_zones,
 )
 from ocr_app.models.embedded.seeing.layout import CLASSES
 from ocr_app.types import Box
 
 LINKED = 0.55  # probability from which two lines belong to one block: upstream's own threshold
 MIN_TITLE_LETTERS = 4
+BOLD_TITLE = 1.3  # times the stroke that type of this size has
+EDGE = 0.1  # of the page's height, above and below: where page numbers stand
+HEADER, SURE = CLASSES.index("page-header"), 0.9
+PAGE_NUMBER = re.compile(r"(?:page|seite|p\.)?\s*[-–—]?\s*\d{1,4}\s*[-–—]?|第\s*\d+\s*页", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -51,11 +58,54 @@ def overlap(a0: float, a1: float, b0: float, b1: float) -> float:
 
 def find_blocks(page: SeenPage) -> list[Block]:
     """The blocks of a page; every line is in exactly one."""
-    blocks = [block for lines in _groups(page) for block in _split(page, lines)]
+    groups = [part for lines in _groups(page) for part in _without_page_number(page, lines)]
+    margin = _margin_of(page, groups)
+    blocks = [make_block(stack, "section-header") for stack in margin]
+    in_margin = {line.index for stack in margin for line in stack}
+    for group in groups:
+        lines = [line for line in group if line.index not in in_margin]
+        blocks += _split(page, lines) if lines else []
     for block in blocks:
         if block.kind == "page-header" and _is_title(page, block, blocks):
             block.kind = "section-header"
+        elif block.kind not in ("page-header", "page-footer") and _is_page_number(page, block):
+            block.kind = "page-header"
     return blocks
+
+
+def _margin_of(page: SeenPage, groups: list[list[SeenLine]]) -> list[list[SeenLine]]:
+    """Side headings beside the body of a page, below what stands over all of it."""
+    blocks = [make_block(group) for group in groups]
+    outside = ("page-header", "page-footer", "title")
+    body = [block.lines for block in blocks if block.kind not in outside and not _is_page_number(page, block)]
+    across = _across(page, body)
+    lines = [line for group in body for line in group if line.index not in across]
+    return margin_stacks(page, lines)[0] if lines else []
+
+
+def _across(page: SeenPage, groups: list[list[SeenLine]]) -> set[int]:
+    """Lines of single rows above everything else: a title over margin and text."""
+    ordered = sorted(groups, key=lambda lines: min(line.box[1] for line in lines))
+    over = ordered[0] if len(ordered) > 1 and len(rows_of(ordered[0])) == 1 else []
+    return {line.index for line in over if is_large(page, over)}
+
+
+def _without_page_number(page: SeenPage, lines: list[SeenLine]) -> list[list[SeenLine]]:
+    """A group of one row at the page's edge, its page number apart."""
+    numbers = [line for line in lines if PAGE_NUMBER.fullmatch(line.text)]
+    rest = [line for line in lines if line not in numbers]
+    if not numbers or not rest or len(rows_of(lines)) > 1 or not _is_at_edge(page, lines):
+        return [lines]
+    return [rest, numbers]
+
+
+def _is_page_number(page: SeenPage, block: Block) -> bool:
+    return PAGE_NUMBER.fullmatch(block.text) is not None and _is_at_edge(page, block.lines)
+
+
+def _is_at_edge(page: SeenPage, lines: list[SeenLine]) -> bool:
+    middle = lines[0].middle / page.height
+    return middle < EDGE or middle > 1 - EDGE
 
 
 def make_block(lines: list[SeenLine], kind: str | None = None) -> Block:
@@ -93,6 +143,9 @@ def _split(page: SeenPage, lines: list[SeenLine]) -> list[Block]:
         return _without_stray_lines(page, lines)
     if block.kind not in ("text", "list-item", "table"):
         return [block]
+    if len(zones := table_zones(lines)) > 1:
+        parts = [[make_block(zone, "table")] if is_table else _split(page, zone) for is_table, zone in zones]
+        return [block for part in parts for block in part]
     if sections := side_headed(page, lines):
         heads_and_texts = [(make_block(head, "section-header"), text) for head, text in sections]
         return [
@@ -137,7 +190,10 @@ def _is_title(page: SeenPage, block: Block, blocks: list[Block]) -> bool:
     is_words = sum(map(str.isalpha, block.text)) >= MIN_TITLE_LETTERS
     if not is_words or not is_large(page, block.lines):
         return False
-    beside = [
-        b for b in blocks if b is not block and overlap(block.box[1], block.box[3], b.box[1], b.box[3]) > 0
-    ]
-    return not beside
+    if (
+        all(line.stroke > BOLD_TITLE * line.size / page.body_size for line in block.lines)
+        and block.scores[HEADER] < SURE
+    ):
+        return True
+    top, bottom = block.box[1], block.box[3]
+    return not any(b is not block and overlap(top, bottom, b.box[1], b.box[3]) > 0 for b in blocks)

@@ -16,6 +16,9 @@ BOLD = 1.12  # times the usual stroke
 BOLD_ROW = 1.3  # times the strokes of the other rows of a block
 MAX_HEADING_LINES = 4
 MAX_PIECES = 2  # a number and its heading
+MARGIN_WIDTH = 0.35  # of the text's width: the widest margin for side headings
+MIN_ZONE_ROWS = 3
+WRAP = 0.6  # sizes of type between the lines of a cell
 MIN_COLUMN_LINES = 3
 PROSE = 7.0  # sizes of type: the width of lines of running text
 ALIGNED = 0.6  # sizes of type: tops nearer than this are beside each other
@@ -44,6 +47,58 @@ def side_headed(page: SeenPage, lines: Lines) -> list[tuple[Lines, Lines]]:
     return []
 
 
+def margin_stacks(page: SeenPage, lines: Lines) -> tuple[list[Lines], Lines]:
+    """Side headings in the left margin of a whole page, and what stands beside them; no headings where there are
+    none.
+    """
+    for heads, texts in _gutters(lines):
+        stacks, slack = _stacks(heads), ALIGNED * page.body_size
+        tops = [line.box[1] for line in texts]
+        is_narrow = _width(heads) < MARGIN_WIDTH * (max(line.box[2] for line in texts) - heads[0].box[0])
+        are_beside = all(any(abs(stack[0].box[1] - top) < slack for top in tops) for stack in stacks)
+        are_heads = all(
+            any(line.stroke > BOLD and _says_something(line) for line in stack) for stack in stacks
+        )
+        if len(stacks) > 1 and len(texts) > len(heads) and is_narrow and are_beside and are_heads:
+            return stacks, texts
+    return [], lines
+
+
+def _says_something(line: SeenLine) -> bool:
+    return sum(map(str.isalpha, line.text)) > 2
+
+
+def table_zones(lines: Lines) -> list[tuple[bool, Lines]]:
+    """Rows that the network takes for a table (True), and rows that it does not, where both are several in turn."""
+    zones: list[tuple[bool, list[Lines]]] = []
+    for row in rows_of(lines):
+        is_table = sum(line.score("table") for line in row) > len(row) / 2
+        if zones and (zones[-1][0] == is_table or (zones[-1][0] and _wraps(zones[-1][1][-1], row))):
+            zones[-1][1].append(row)
+        else:
+            zones.append((is_table, [row]))
+    kept: list[tuple[bool, list[Lines]]] = []
+    for is_table, rows in zones:
+        if kept and (len(rows) < MIN_ZONE_ROWS or kept[-1][0] == is_table):
+            kept[-1][1].extend(rows)
+        else:
+            kept.append((is_table, rows))
+    if len(kept) > 1 and len(kept[0][1]) < MIN_ZONE_ROWS:
+        ahead = kept.pop(0)[1]
+        kept[0][1][:0] = ahead
+    return [(is_table, [line for row in rows for line in row]) for is_table, rows in kept]
+
+
+def _wraps(above: Lines, row: Lines) -> bool:
+    """Whether a row is the next line of a cell above it."""
+    gap = min(line.box[1] for line in row) - max(line.box[3] for line in above)
+    return (
+        len(row) == 1
+        and gap < WRAP * row[0].size
+        and any(abs(line.box[0] - row[0].box[0]) < 2 for line in above)
+    )
+
+
 def marked_pieces(page: SeenPage, lines: Lines) -> list[Lines]:
     """Lines that open with numbers, letters or boxes to tick, each with what stands below it."""
     marked = [
@@ -56,11 +111,21 @@ def marked_pieces(page: SeenPage, lines: Lines) -> list[Lines]:
     if len(marked) < 2:
         return []
     pieces = [[line] for line in sorted(marked, key=lambda line: line.middle)]
+    ahead: Lines = []  # of the first item
     for line in lines:
-        above = [piece for piece in pieces if piece[0].middle < line.middle and _is_over(piece[0], line)]
         if line not in marked:
-            (above[-1] if above else pieces[0]).append(line)
-    return pieces
+            (_piece_of(line, pieces, page.body_size) or ahead).append(line)
+    return [ahead, *pieces] if ahead else pieces
+
+
+def _piece_of(line: SeenLine, pieces: list[Lines], em: float) -> Lines | None:
+    """The item that a line belongs to: the last one that begins beside or above it and not right of it."""
+    before = [
+        piece
+        for piece in pieces
+        if piece[0].box[1] < line.middle and piece[0].box[0] < line.box[0] + ALIGNED * em
+    ]
+    return max(before, key=lambda piece: (round(piece[0].middle / em), piece[0].box[0]), default=None)
 
 
 def by_type(page: SeenPage, lines: Lines, *, bold: bool) -> list[tuple[Lines, bool]]:
@@ -146,7 +211,3 @@ def _stacks(lines: Lines) -> list[Lines]:
         else:
             stacks.append([line])
     return stacks
-
-
-def _is_over(above: SeenLine, below: SeenLine) -> bool:
-    return min(above.box[2], below.box[2]) > max(above.box[0], below.box[0])
