@@ -143,9 +143,6 @@ def _split(page: SeenPage, lines: list[SeenLine]) -> list[Block]:
         return _without_stray_lines(page, lines)
     if block.kind not in ("text", "list-item", "table"):
         return [block]
-    if len(zones := table_zones(lines)) > 1:
-        parts = [[make_block(zone, "table")] if is_table else _split(page, zone) for is_table, zone in zones]
-        return [block for part in parts for block in part]
     if sections := side_headed(page, lines):
         heads_and_texts = [(make_block(head, "section-header"), text) for head, text in sections]
         return [
@@ -153,6 +150,9 @@ def _split(page: SeenPage, lines: list[SeenLine]) -> list[Block]:
             for head, text in heads_and_texts
             for part in (head, *([make_block(text, "text")] if text else []))
         ]
+    if len(zones := table_zones(lines)) > 1:
+        parts = [[make_block(zone, "table")] if is_table else _split(page, zone) for is_table, zone in zones]
+        return [block for part in parts for block in part]
     if block.kind == "table":
         return [block]
     if is_bold_number(lines):

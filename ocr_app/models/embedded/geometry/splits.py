@@ -17,6 +17,7 @@ BOLD_ROW = 1.3  # times the strokes of the other rows of a block
 MAX_HEADING_LINES = 4
 MAX_PIECES = 2  # a number and its heading
 MARGIN_WIDTH = 0.35  # of the text's width: the widest margin for side headings
+TABLE_ROW = 0.3  # mean probability from which a row may be one of a table inside a larger group
 MIN_ZONE_ROWS = 3
 WRAP = 0.6  # sizes of type between the lines of a cell
 MIN_COLUMN_LINES = 3
@@ -72,7 +73,7 @@ def table_zones(lines: Lines) -> list[tuple[bool, Lines]]:
     """Rows that the network takes for a table (True), and rows that it does not, where both are several in turn."""
     zones: list[tuple[bool, list[Lines]]] = []
     for row in rows_of(lines):
-        is_table = sum(line.score("table") for line in row) > len(row) / 2
+        is_table = sum(line.score("table") for line in row) > TABLE_ROW * len(row)
         if zones and (zones[-1][0] == is_table or (zones[-1][0] and _wraps(zones[-1][1][-1], row))):
             zones[-1][1].append(row)
         else:
