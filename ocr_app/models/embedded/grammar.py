@@ -39,8 +39,8 @@ class Structure(IntEnum):
 
 
 NUM_STRUCTURE_TOKENS = 24  # two ids are spare, so that weights survive a new token
-MAX_TABLE_COLUMNS = 24
-MAX_EMPTY_CELLS = 8  # one after another
+MAX_TABLE_COLUMNS = 40
+MAX_EMPTY_CELLS = 39  # one after another
 
 HEADINGS = (Structure.HEADING_1, Structure.HEADING_2, Structure.HEADING_3, Structure.HEADING_4)
 LIST_ITEMS = (Structure.LIST_ITEM_1, Structure.LIST_ITEM_2, Structure.LIST_ITEM_3)

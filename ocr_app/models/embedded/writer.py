@@ -15,6 +15,9 @@ SIMPLE_KINDS = {
 }
 
 
+MAX_CODE_COLUMNS = 120  # of white space in one place
+
+
 class TokenWriter:
     """Writes one page. `add` takes one token and returns the Markdown that became final by it."""
 
@@ -28,6 +31,8 @@ class TokenWriter:
         self._last_run: int | None = None  # of the open region or cell
         self._is_joined = False  # LINE_BREAK, JOIN or DROP_HYPHEN came last
         self._is_first_cell = True
+        self._code_left: float | None = None  # where the first line of the open code begins, in pixels
+        self._is_code = False
 
     @property
     def markdown(self) -> str:
@@ -81,6 +86,7 @@ class TokenWriter:
     def _open_region(self, token: Structure) -> str:
         self._last_run = None
         self._is_first_cell = True
+        self._is_code, self._code_left = token == Structure.CODE, None
         continues, self._continues = self._continues, False
         if token in HEADINGS:
             return self._writer.start_region(RegionKind.HEADING, HEADINGS.index(token) + 1)
@@ -115,9 +121,26 @@ class TokenWriter:
         """A space, unless runs of one line touch, the decoder joined them, or both sides are written without
         spaces.
         """
+        if self._is_code:
+            return self._columns_before(index)
         if self._last_run is None or self._is_joined:
             return ""
         before, after = self._page.runs[self._last_run], self._page.runs[index]
         if before.line_index == after.line_index and after.place_in_line == before.place_in_line + 1:
             return " " if before.has_space_after else ""
         return "" if is_wide(before.text[-1]) and is_wide(after.text[0]) else " "
+
+    def _columns_before(self, index: int) -> str:
+        """The spaces in front of a run of code: what its characters take on paper is one column."""
+        run = self._page.runs[index]
+        column_px = (run.box[2] - run.box[0]) / len(run.text)
+        is_line_start = self._last_run is None or self._is_joined
+        if self._code_left is None:
+            self._code_left = run.box[0]
+        from_px = self._code_left if is_line_start else self._page.runs[self._last_run].box[2]
+        num_columns = round((run.box[0] - from_px) / column_px)
+        if is_line_start:
+            return " " * min(max(0, num_columns), MAX_CODE_COLUMNS)
+        before = self._page.runs[self._last_run]
+        touches = before.line_index == run.line_index and not before.has_space_after
+        return "" if touches else " " * min(max(1, num_columns), MAX_CODE_COLUMNS)

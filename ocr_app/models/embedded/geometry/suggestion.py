@@ -1,16 +1,19 @@
 """The one suggestion: an order of runs and the structure tokens in front of each."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from ocr_app.models.embedded.geometry.blocks import Block
+from ocr_app.models.embedded.geometry.depths import set_depths
 from ocr_app.models.embedded.geometry.headings import set_levels
+from ocr_app.models.embedded.geometry.joins import Joins
 from ocr_app.models.embedded.geometry.lists import list_rows
 from ocr_app.models.embedded.geometry.order import reading_order
 from ocr_app.models.embedded.geometry.seen import SeenPage
-from ocr_app.models.embedded.geometry.tables import cells_of, page_blocks
+from ocr_app.models.embedded.geometry.tables import Cells, cells_of, page_blocks
 from ocr_app.models.embedded.geometry.text import Part, joined, parts_of
 from ocr_app.models.embedded.grammar import HEADINGS, LIST_ITEMS, Structure
-from ocr_app.models.embedded.letters import HYPHENS
 from ocr_app.types import EncodedPage, RegionKind
 
 OPENINGS = {
@@ -36,10 +39,12 @@ def suggest(encoded: EncodedPage) -> Suggestion:
     parts = [part for block in _in_order(page, page_blocks(page)) for part in _parts(page, block)]
     parts = joined(page, parts)
     set_levels(parts, page.body_size)
+    set_depths(parts, page.body_size)
+    joins = Joins(page)
     order: list[int] = []
     before: list[tuple[Structure, ...]] = []
     for part in parts:
-        for tokens, run in _written(page, part):
+        for tokens, run in _written(page, part, joins):
             order.append(run)
             before.append(tokens)
     return Suggestion(tuple(order), tuple(before))
@@ -66,23 +71,20 @@ def _parts(page: SeenPage, block: Block) -> list[Part]:
     return [Part(RegionKind.TABLE, [block.lines], cells=cells)] if cells else parts_of(page, block)
 
 
-def _written(page: SeenPage, part: Part):
+def _written(page: SeenPage, part: Part, joins: Joins) -> Iterator[tuple[tuple[Structure, ...], int]]:
     """(structure tokens, run) of one region."""
     if part.cells is not None:
-        yield from _table(part.cells)
+        yield from _table(page, part.cells, joins)
         return
-    opening: tuple[Structure, ...] = (_opening(part),)
-    for row in part.rows:
+    before: tuple[Structure, ...] = (_opening(part),)
+    for row, following in zip_longest(part.rows, part.rows[1:]):
         for line in row:
-            for place, run in enumerate(line.runs):
-                yield opening if place == 0 else (), run
-                opening = ()
-            opening = ()
-        last = page.runs[row[-1].runs[-1]].text
-        if part.kind is RegionKind.CODE:
-            opening = (Structure.LINE_BREAK,)
-        elif last[-1:] in HYPHENS and len(last) > 1:
-            opening = (Structure.DROP_HYPHEN,)
+            for run in line.runs:
+                yield before, run
+                before = ()
+        if following is not None:
+            is_code = part.kind is RegionKind.CODE
+            before = (Structure.LINE_BREAK,) if is_code else joins.between(row[-1].text, following[0].text)
 
 
 def _opening(part: Part) -> Structure:
@@ -93,13 +95,16 @@ def _opening(part: Part) -> Structure:
     return OPENINGS[part.kind]
 
 
-def _table(cells: list[list[list[int]]]):
-    opening: tuple[Structure, ...] = (Structure.TABLE,)
+def _table(page: SeenPage, cells: Cells, joins: Joins) -> Iterator[tuple[tuple[Structure, ...], int]]:
+    """(structure tokens, run) of a table; cells left out at the end of a row are empty."""
+    before: tuple[Structure, ...] = (Structure.TABLE,)
     for row in cells:
-        last = max((i for i, cell in enumerate(row) if cell), default=-1)
+        last = max((place for place, cell in enumerate(row) if cell), default=-1)
         for cell in row[: last + 1]:
-            opening = (*opening, Structure.CELL)
-            for place, run in enumerate(cell):
-                yield opening if place == 0 else (), run
-                opening = ()
-        opening = (*opening, Structure.ROW) if opening != (Structure.TABLE,) else opening
+            before = (*before, Structure.CELL)
+            for run, following in zip_longest(cell, cell[1:]):
+                yield before, run
+                before = ()
+                if following is not None and page.runs[run].line_index != page.runs[following].line_index:
+                    before = joins.between(page.runs[run].text, page.runs[following].text)
+        before = (*before, Structure.ROW)

@@ -6,6 +6,7 @@ from ocr_app.models.embedded.geometry.blocks import Block, bounds, find_blocks, 
 from ocr_app.models.embedded.geometry.marks import read_mark
 from ocr_app.models.embedded.geometry.ruled import ruled_grid
 from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage, monospaced_pitch, rows_of
+from ocr_app.models.embedded.grammar import MAX_TABLE_COLUMNS
 from ocr_app.types import Box, TableGrid
 
 FREE = ("page-header", "page-footer", "caption")  # never part of a table
@@ -201,7 +202,7 @@ def _filled(grid: TableGrid, block: Block, page: SeenPage) -> Cells | None:
             placed.setdefault(first_of.get(place, place), []).append(word)
     rows = sorted({row for row, _ in placed})
     columns = sorted({column for _, column in placed})
-    if len(rows) < MIN_ROWS or len(columns) < MIN_COLUMNS:
+    if len(rows) < MIN_ROWS or not MIN_COLUMNS <= len(columns) <= MAX_TABLE_COLUMNS:
         return None
     return [[_in_order(placed.get((row, column), [])) for column in columns] for row in rows]
 
