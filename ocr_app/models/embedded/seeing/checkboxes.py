@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ocr_app.models.embedded.seeing.tight import darkest
 from ocr_app.types import Box, Run
 
 EMPTY, TICKED = "[ ]", "[x]"
@@ -35,7 +36,7 @@ def find_check_boxes(pixels: np.ndarray, line_height: float) -> list[CheckBox]:
     """Squares on an RGB page (H, W, 3), given the usual height of its lines."""
     import cv2
 
-    grey = pixels.min(axis=2)
+    grey = darkest(pixels)
     paper = float(np.median(grey))
     is_ink = (np.abs(grey.astype(np.int16) - paper) > INK).astype(np.uint8)
     contours, hierarchy = cv2.findContours(is_ink, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)

@@ -133,15 +133,16 @@ def _typeset(boxes: list[Box], texts: list[str], width: int, height: int):
 
     document = pymupdf.open()
     page = document.new_page(width=width, height=height)
+    shape = page.new_shape()  # written once, not line by line
     fonts = {"helv": pymupdf.Font("helv"), "china-s": pymupdf.Font("china-s")}
     for (x0, y0, x1, y1), text in zip(boxes, texts, strict=True):
         name = "china-s" if any(ord(character) >= FIRST_CJK for character in text) else "helv"
         size = max(1.0, LETTER_SIZE[name] * (y1 - y0))
         start = pymupdf.Point(x0, y1 - DESCENT * (y1 - y0))
         stretch = (x1 - x0) / max(size * fonts[name].text_length(text, fontsize=1), 1e-3)
-        page.insert_text(
-            start, text, fontsize=size, fontname=name, morph=(start, pymupdf.Matrix(max(stretch, 0.01), 1))
-        )
+        morph = (start, pymupdf.Matrix(max(stretch, 0.01), 1))
+        shape.insert_text(start, text, fontsize=size, fontname=name, morph=morph)
+    shape.commit()
     flags = (
         pymupdf.TEXT_PRESERVE_WHITESPACE
         | pymupdf.TEXT_PRESERVE_LIGATURES

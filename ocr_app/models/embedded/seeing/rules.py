@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ocr_app.models.embedded.seeing.tight import darkest
 from ocr_app.types import Rule
 
 INK = 40  # grey levels from the paper around
@@ -13,7 +14,7 @@ def find_rules(pixels: np.ndarray, line_height: float) -> tuple[tuple[Rule, ...]
     """Level and upright rules on an RGB page (H, W, 3), given the usual height of its lines in pixels."""
     import cv2
 
-    grey = pixels.min(axis=2)
+    grey = darkest(pixels)
     window = 2 * int(line_height) + 1
     paper = cv2.blur(cv2.dilate(grey, np.ones((5, 5), np.uint8)), (window, window)).astype(np.int16)
     is_ink = (np.abs(paper - grey.astype(np.int16)) > INK).astype(np.uint8)

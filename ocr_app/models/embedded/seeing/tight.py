@@ -10,12 +10,21 @@ MIN_ROW_SHARE = (
 )
 
 
+def darkest(pixels: np.ndarray) -> np.ndarray:
+    """The lowest of the three colours of each pixel (H, W, 3), as (H, W) uint8: ink of any colour is dark in it."""
+    import cv2
+
+    red, green, blue = cv2.split(pixels)
+    return cv2.min(cv2.min(red, green), blue)
+
+
 def line_ink(pixels: np.ndarray, box: Box) -> np.ndarray:
     """Which pixels inside a box on an RGB page (H, W, 3) are ink, (h, w) bool; light letters on dark paper too."""
     left, top, right, bottom = int(box[0]), int(box[1]), int(np.ceil(box[2])), int(np.ceil(box[3]))
-    grey = pixels[max(0, top) : bottom, max(0, left) : right].min(axis=2).astype(np.int16)
-    if grey.size == 0:
+    part = pixels[max(0, top) : bottom, max(0, left) : right]
+    if part.size == 0:
         return np.zeros((0, 0), bool)
+    grey = darkest(part).astype(np.int16)
     contrast = np.abs(grey - np.median(np.concatenate([grey[0], grey[-1]])))
     return contrast > INK * max(1, contrast.max())
 
