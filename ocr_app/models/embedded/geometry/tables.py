@@ -1,6 +1,7 @@
 """Tables: which blocks are one, and which run stands in which of the grid's cells."""
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from ocr_app.models.embedded.geometry.blocks import Block, bounds, find_blocks, make_block, overlap
 from ocr_app.models.embedded.geometry.marks import read_mark
@@ -18,6 +19,8 @@ MIN_FULL_ROWS = {
     "picture": 6,
 }  # rows of three pieces or more that make a table of what is called otherwise
 MAX_CELL_ROWS = 12  # cells with more rows of text than this are columns of the page in a ruled frame
+MANY_ROWS = 30  # of text: the network sees a table at 300 by 360 pixels
+MIN_SHARED, FULL_ROW = 3, 0.75  # columns that two rows of text share, and of all they fill: both are rows of the table
 CROWDED = 0.4  # of a column's cells with pieces side by side: the column is two
 PAD_PX = 2.0  # around a table for the grid network
 
@@ -67,9 +70,30 @@ def _grid(page: SeenPage, block: Block) -> TableGrid | None:
         return drawn
     box = _padded(block.box, page)
     told = next((grid for grid in page.layout.grids if _share_inside(box, grid.box) > 0.98), None)
+    if told is not None:
+        told = _with_text_rows(told, block)
     if drawn is None or told is None:
         return drawn or told
     return _subdivided(drawn, told, page)
+
+
+def _with_text_rows(grid: TableGrid, block: Block) -> TableGrid:
+    """The grid that the network sees, with an edge between rows of text that both are rows of the table: in
+    tables of many rows it overlooks some.
+    """
+    rows = rows_of(block.lines)
+    if len(rows) < MANY_ROWS:
+        return grid
+    by_row: dict[int, list[list[SeenLine]]] = {}
+    for row in rows:
+        by_row.setdefault(_row_of(bounds(line.box for line in row), grid), []).append(row)
+    more = []
+    for rows in by_row.values():
+        for above, below in pairwise(rows):
+            upper, lower = ({_first_column(line.box, grid) for line in row} for row in (above, below))
+            if len(upper & lower) >= max(MIN_SHARED, FULL_ROW * len(upper | lower)):
+                more.append((max(line.box[3] for line in above) + min(line.box[1] for line in below)) / 2)
+    return replace(grid, row_edges=tuple(sorted([*grid.row_edges, *more])))
 
 
 def _merge_tables(blocks: list[Block]) -> list[Block]:
