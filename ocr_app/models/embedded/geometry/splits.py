@@ -13,6 +13,7 @@ THICK = 1.1  # times the usual stroke: large type has thicker strokes
 FAR = 1.5  # sizes of type of empty paper: lines of one block stand nearer
 NEAR = 0.6  # sizes of type: lines of one heading stand nearer
 BOLD = 1.12  # times the usual stroke
+SAME_SIZE = 0.15  # sizes of large type that differ by more are not of one heading
 BOLD_ROW = 1.3  # times the strokes of the other rows of a block
 MAX_HEADING_LINES = 4
 MAX_PIECES = 2  # a number and its heading
@@ -138,7 +139,8 @@ def by_type(page: SeenPage, lines: Lines, *, bold: bool) -> list[tuple[Lines, bo
     styles: list[bool] = []
     for row in rows_of(lines):
         is_head = is_large(page, row) or (bold and _is_bolder(row, lines))
-        if parts and is_head == styles[-1] and _is_near(page, parts[-1], row):
+        is_alike = not is_head or not parts or _are_alike(parts[-1], row)
+        if parts and is_head == styles[-1] and is_alike and _is_near(page, parts[-1], row):
             parts[-1] += row
         else:
             parts.append([*row])
@@ -157,6 +159,11 @@ def is_large(page: SeenPage, lines: Lines) -> bool:
     """Whether all lines are set much larger than the running text, and not only wider, as code is."""
     is_thick = median(line.stroke for line in lines) > THICK
     return is_thick and min(line.size for line in lines) > LARGE * page.body_size
+
+
+def _are_alike(part: Lines, row: Lines) -> bool:
+    """Whether large type is of one size: a title and the names below it are not."""
+    return abs(part[-1].size - row[0].size) < SAME_SIZE * max(part[-1].size, row[0].size)
 
 
 def _is_bolder(row: Lines, lines: Lines) -> bool:

@@ -12,7 +12,7 @@ from ocr_app.models.embedded.geometry.lists import list_rows
 from ocr_app.models.embedded.geometry.order import reading_order
 from ocr_app.models.embedded.geometry.seen import SeenPage
 from ocr_app.models.embedded.geometry.tables import Cells, cells_of, page_blocks
-from ocr_app.models.embedded.geometry.text import Part, joined, parts_of
+from ocr_app.models.embedded.geometry.text import Part, has_line_breaks, joined, parts_of
 from ocr_app.models.embedded.grammar import HEADINGS, LIST_ITEMS, Structure
 from ocr_app.types import EncodedPage, RegionKind
 
@@ -51,10 +51,12 @@ def suggest(encoded: EncodedPage) -> Suggestion:
 
 
 def _in_order(page: SeenPage, blocks: list[Block]) -> list[Block]:
+    """Running heads, the body in reading order, its notes, and running feet."""
     heads = [block for block in blocks if block.kind == "page-header"]
     feet = [block for block in blocks if block.kind == "page-footer"]
-    body = [block for block in blocks if block not in heads and block not in feet]
-    return [*_sorted(heads), *reading_order(body, page.body_size), *_sorted(feet)]
+    notes = [block for block in blocks if block.kind == "footnote"]
+    body = [block for block in blocks if block.kind not in ("page-header", "page-footer", "footnote")]
+    return [*_sorted(heads), *reading_order(body, page.body_size), *_sorted(notes), *_sorted(feet)]
 
 
 def _sorted(blocks: list[Block]) -> list[Block]:
@@ -77,14 +79,14 @@ def _written(page: SeenPage, part: Part, joins: Joins) -> Iterator[tuple[tuple[S
         yield from _table(page, part.cells, joins)
         return
     before: tuple[Structure, ...] = (_opening(part),)
+    is_broken = part.kind is RegionKind.CODE or has_line_breaks(page, part)
     for row, following in zip_longest(part.rows, part.rows[1:]):
         for line in row:
             for run in line.runs:
                 yield before, run
                 before = ()
         if following is not None:
-            is_code = part.kind is RegionKind.CODE
-            before = (Structure.LINE_BREAK,) if is_code else joins.between(row[-1].text, following[0].text)
+            before = (Structure.LINE_BREAK,) if is_broken else joins.between(row[-1].text, following[0].text)
 
 
 def _opening(part: Part) -> Structure:

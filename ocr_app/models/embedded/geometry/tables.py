@@ -20,7 +20,10 @@ MIN_FULL_ROWS = {
 }  # rows of three pieces or more that make a table of what is called otherwise
 MAX_CELL_ROWS = 12  # cells with more rows of text than this are columns of the page in a ruled frame
 MANY_ROWS = 30  # of text: the network sees a table at 300 by 360 pixels
-MIN_SHARED, FULL_ROW = 3, 0.75  # columns that two rows of text share, and of all they fill: both are rows of the table
+MIN_SHARED, FULL_ROW = (
+    3,
+    0.75,
+)  # columns that two rows of text share, and of all they fill: both are rows of the table
 CROWDED = 0.4  # of a column's cells with pieces side by side: the column is two
 PAD_PX = 2.0  # around a table for the grid network
 

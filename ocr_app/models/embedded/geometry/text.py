@@ -2,10 +2,11 @@
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ocr_app.models.embedded.geometry.blocks import Block
 from ocr_app.models.embedded.geometry.marks import SECTION, is_in_turn, read_mark
-from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage, is_code, rows_of
+from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage, advance, is_code, rows_of
 from ocr_app.models.embedded.seeing.layout import CLASSES
 from ocr_app.types import RegionKind
 
@@ -25,6 +26,13 @@ KINDS = {
 LIST_ITEM = CLASSES.index("list-item")
 SURE_ITEM = 0.85  # probability from which a block without a mark is an item all the same
 LARGE_HEADING = 1.5  # times the running text: what is set so large needs no second look
+SAME_SIZE = 0.12  # headings that differ by more in size are two
+HEADING_GAP = 0.9  # sizes of type between the lines of one heading
+CODE_GAP = 1.5
+ITEM_GAP = 0.6
+ROOM = 2.0  # sizes of type that a line leaves beyond the next word when it ends on purpose
+SENTENCE_ENDS = '.!?:;。！？：；"”»)）…'
+MIN_SENTENCE = 40  # characters: shorter ends of blocks are labels
 MAX_HEADING_WORDS = 16
 MAX_COMMAS = 3
 MAX_WORDS_TO_FULL_STOP = 8
@@ -147,31 +155,51 @@ def joined(page: SeenPage, parts: list[Part]) -> list[Part]:
 
 
 def _goes_on(page: SeenPage, before: Part, part: Part) -> bool:
+    """Whether a region is the rest of the one before it."""
     if part.cells is not None or before.cells is not None:
         return False
+    if before.kind is part.kind is RegionKind.PARAGRAPH:
+        return _is_cut_sentence(before.text, part.text)
     gap = part.rows[0][0].box[1] - max(line.box[3] for line in before.rows[-1])
     size = max(line.size for line in before.rows[-1])
     if gap < -size:
         return False
     if before.kind is part.kind is RegionKind.HEADING:
-        is_alike = abs(part.rows[0][0].size - size) < 0.12 * size
-        return (
-            is_alike
-            and (gap < 0.9 * size or BARE_NUMBER.fullmatch(before.text) is not None)
-            and not opens_with_mark(page, part.rows[0])
-        )
+        is_alike = abs(part.rows[0][0].size - size) < SAME_SIZE * size
+        is_near = gap < HEADING_GAP * size or BARE_NUMBER.fullmatch(before.text) is not None
+        return is_alike and is_near and not opens_with_mark(page, part.rows[0])
     if before.kind is part.kind is RegionKind.CODE:
-        return gap < 1.5 * page.body_size
+        return gap < CODE_GAP * page.body_size
     if before.kind is RegionKind.LIST_ITEM and part.kind in (RegionKind.LIST_ITEM, RegionKind.PARAGRAPH):
-        is_marked = opens_with_mark(page, part.rows[0]) or SECTION.match(part.text)
-        is_under = (
-            part.left > before.left + 0.5 * page.body_size
-            and abs(part.left - before.rows[0][-1].box[0]) < 3 * page.body_size
-        )
-        return (
-            not is_marked
-            and gap < 0.6 * page.body_size
-            and is_under
-            and not before.text.endswith((".", ":", ";"))
-        )
+        return gap < ITEM_GAP * page.body_size and _is_rest_of_item(page, before, part)
     return False
+
+
+def _is_cut_sentence(before: str, after: str) -> bool:
+    """Whether a paragraph stops in the middle of a sentence that goes on in the next: at the end of a column, or
+    around a figure.
+    """
+    return before[-1:] not in SENTENCE_ENDS and after[:1].islower() and len(before) > MIN_SENTENCE
+
+
+def _is_rest_of_item(page: SeenPage, item: Part, part: Part) -> bool:
+    """Whether unmarked lines stand under the text of an item that is not finished."""
+    if opens_with_mark(page, part.rows[0]) or SECTION.match(part.text) or item.text.endswith((".", ":", ";")):
+        return False
+    em = page.body_size
+    return part.left > item.left + 0.5 * em and abs(part.left - item.rows[0][-1].box[0]) < 3 * em
+
+
+def has_line_breaks(page: SeenPage, part: Part) -> bool:
+    """Whether the lines of a paragraph end on purpose, as those of an address: each leaves room for the next word."""
+    if part.kind is not RegionKind.PARAGRAPH or len(part.rows) < 2:
+        return False
+    em = page.body_size
+    mates = [line for line in page.lines if abs(line.box[0] - part.left) < em and line.size < 1.2 * em]
+    right = max(line.box[2] for line in mates) if mates else 0.0
+    for row, following in pairwise(part.rows):
+        word = following[0].text.split(" ")[0]
+        width = sum(map(advance, word)) * following[0].size
+        if row[-1].box[2] + width + ROOM * em > right:
+            return False
+    return True

@@ -70,7 +70,7 @@ def with_check_boxes(
         if index is None:
             continue
         runs = mended[index]
-        if runs[0].text in (EMPTY, TICKED):
+        if runs[0].text in (EMPTY, TICKED) or _is_word_in(mark.box, runs[0]):
             continue
         rest = _without_likeness(runs, mark.box)
         if rest:
@@ -140,6 +140,13 @@ def _line_behind(box: Box, lines: Sequence[list[Run]], boxes: Sequence[Box]) -> 
             if -1.5 * height <= gap < distance:
                 best, distance = index, gap
     return best
+
+
+def _is_word_in(box: Box, run: Run) -> bool:
+    """Whether a square frames a word, as keys and buttons do."""
+    middle = (run.box[0] + run.box[2]) / 2
+    is_inside = box[0] <= middle <= box[2] and run.box[2] <= box[2] + 0.3 * (box[2] - box[0])
+    return is_inside and run.text not in (*SQUARES, *LETTERS)
 
 
 def _without_likeness(runs: list[Run], box: Box) -> list[Run]:

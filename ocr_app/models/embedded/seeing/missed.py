@@ -29,7 +29,7 @@ def leader_ends(pixels: np.ndarray, quads: np.ndarray, texts: Sequence[str]) -> 
     right = float(boxes[:, 2].max()) + height
     ends = []
     for box, text in zip(boxes, texts, strict=True):
-        if ((boxes[:, 0] > box[2] - height) & _beside(boxes, box)).any():
+        if ((boxes[:, 2] > box[2] + 0.5 * height) & _beside(boxes, box)).any():
             continue
         ink = _inked(pixels, (box[2], box[1], right, box[3]))
         if not ink.size or not (_ends_with_leaders(text) or _has_dots(ink)):
