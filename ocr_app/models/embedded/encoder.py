@@ -20,11 +20,12 @@ from ocr_app.models.embedded.geometry.tables import table_boxes, table_grids
 from ocr_app.models.embedded.recogniser import LineRecogniser, ReadLine
 from ocr_app.models.embedded.reuse import read_reusing, shared_store
 from ocr_app.models.embedded.rows import row_order
+from ocr_app.models.embedded.runs import RunSpan
 from ocr_app.models.embedded.seeing.checkboxes import find_check_boxes, with_check_boxes
 from ocr_app.models.embedded.seeing.gutters import cut_at_gutters
 from ocr_app.models.embedded.seeing.layout import LayoutNetwork
 from ocr_app.models.embedded.seeing.leaders import without_leaders
-from ocr_app.models.embedded.seeing.missed import cell_marks, leader_ends
+from ocr_app.models.embedded.seeing.missed import CellMark, cell_marks, leader_ends
 from ocr_app.models.embedded.seeing.rules import find_rules
 from ocr_app.models.embedded.seeing.tables import GridNetwork
 from ocr_app.models.embedded.seeing.tight import ink_box
@@ -77,8 +78,8 @@ class VisualEncoder:
             seen, leader_ends(image.pixels, seen.quads, [line.characters for line in seen.read]), image
         )
         page = self._with_layout(_lay_out(seen, image))
-        if len(marks := _marks_in_cells(page)):
-            seen = self._with(seen, marks, image)
+        if marks := _marks_in_cells(page):
+            seen = self._with_cells(seen, marks, image)
             page = self._with_layout(_lay_out(seen, image))
         return replace(
             page,
@@ -100,6 +101,20 @@ class VisualEncoder:
         return _Seen(
             np.concatenate([seen.quads, quads]), seen.read + more.read, seen.num_hits + more.num_hits
         )
+
+    def _with_cells(self, seen: "_Seen", marks: list[CellMark], image: PageImage) -> "_Seen":
+        """What was seen, and what stands in cells that were empty: dashes by their shape, the rest as it reads."""
+        quads = _corners([mark for mark in marks if not mark.is_dash])
+        found = self._read_lines(quads, image)
+        kept = [place for place, line in enumerate(found.read) if any(map(str.isalnum, line.characters))]
+        seen = _Seen(
+            np.concatenate([seen.quads, found.quads[kept]]),
+            seen.read + [found.read[place] for place in kept],
+            seen.num_hits + found.num_hits,
+        )
+        dashes = _corners([mark for mark in marks if mark.is_dash])
+        read = [_dash(cut_line(image.pixels, quad)) for quad in dashes]
+        return _Seen(np.concatenate([seen.quads, dashes]), seen.read + read, seen.num_hits)
 
     def _with_layout(self, page: EncodedPage) -> EncodedPage:
         return replace(page, layout=self._see_layout(page))
@@ -181,17 +196,25 @@ class _Seen:
     num_hits: int
 
 
-def _marks_in_cells(page: EncodedPage) -> np.ndarray:
-    """Corners of small text in cells of the page's tables that nobody detected."""
-    boxes = [line.box for line in page.lines]
-    height = median(box[3] - box[1] for box in boxes) if boxes else 0.0
-    runs = [run.box for run in page.runs]
-    grids = table_grids(SeenPage(page))
-    found = [
-        cell_marks(page.image.pixels, grid, [box for box in runs if _is_in(box, grid.box)], height)
-        for grid in grids
-    ]
-    return np.concatenate([np.zeros((0, 4, 2), np.float32), *found])
+def _marks_in_cells(page: EncodedPage) -> list[CellMark]:
+    """Small text in cells of the page's tables that nobody detected."""
+    height = median(line.box[3] - line.box[1] for line in page.lines) if page.lines else 0.0
+    marks = []
+    for grid in table_grids(SeenPage(page)):
+        inside = [run.box for run in page.runs if _is_in(run.box, grid.box)]
+        marks += cell_marks(page.image.pixels, grid, inside, height)
+    return marks
+
+
+def _corners(marks: list[CellMark]) -> np.ndarray:
+    return np.array([mark.corners for mark in marks], np.float32).reshape(-1, 4, 2)
+
+
+def _dash(crop: np.ndarray) -> ReadLine:
+    """A crop that holds a dash and nothing else."""
+    width = crop.shape[1]
+    nothing = np.zeros((1, FEATURE_SIZE), np.float32)
+    return ReadLine("-", (1.0,), (RunSpan(0, 0, False),), ((0.0, float(width)),), nothing, width, 0.0)
 
 
 def _is_in(box: Box, outer: Box) -> bool:

@@ -3,10 +3,11 @@ marks and figures in the cells of a table.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from ocr_app.models.embedded.seeing.tight import line_ink
+from ocr_app.models.embedded.seeing.tight import darkest, line_ink
 from ocr_app.types import Box, TableGrid
 
 LEADERS = (".", "…", "·", "_", "‥")
@@ -15,6 +16,8 @@ MIN_DOTS = 5
 GAP = 0.6  # line heights between the parts of a page number, at most
 MIN_CONTRAST = 60  # grey levels between ink and paper
 DOT = 0.3  # line heights: what is lower is a dot of the leaders
+DASH_THICKNESS, DASH_FILL = 0.2, 0.7  # line heights, and share of its box that a dash fills
+RULE = 0.7  # of a row of pixels of a cell is ink: a rule
 MAX_INK = 1.4  # line heights: what is higher is no text of one line
 EDGE = 0.18  # line heights left out along the edges of a cell, where its rules may be
 MARGIN = 0.25  # line heights around the ink
@@ -40,8 +43,16 @@ def leader_ends(pixels: np.ndarray, quads: np.ndarray, texts: Sequence[str]) -> 
     return np.array(ends, np.float32).reshape(-1, 4, 2)
 
 
-def cell_marks(pixels: np.ndarray, grid: TableGrid, runs: Sequence[Box], height: float) -> np.ndarray:
-    """Corners (N, 4, 2) of the ink in cells of a grid that hold no run; `height` is the usual one of lines."""
+@dataclass(frozen=True, slots=True)
+class CellMark:
+    """Ink in a cell of a table where nobody read anything."""
+
+    corners: list[list[float]]  # (4, 2), from the top left clockwise
+    is_dash: bool
+
+
+def cell_marks(pixels: np.ndarray, grid: TableGrid, runs: Sequence[Box], height: float) -> list[CellMark]:
+    """The ink in cells of a grid that hold no run; `height` is the usual one of lines."""
     rows = [grid.box[1], *grid.row_edges, grid.box[3]]
     columns = [grid.box[0], *grid.column_edges, grid.box[2]]
     taken = {(_place(box[1], box[3], rows), _place(box[0], box[2], columns)) for box in runs}
@@ -58,8 +69,8 @@ def cell_marks(pixels: np.ndarray, grid: TableGrid, runs: Sequence[Box], height:
             cell = (columns[column] + EDGE * height, top, columns[column + 1] - EDGE * height, bottom)
             ink = _only_ink(pixels, cell, height)
             if ink:
-                found.append(_quad(ink, top, bottom, height))
-    return np.array(found, np.float32).reshape(-1, 4, 2)
+                found.append(CellMark(_quad(ink[:2], top, bottom, height), ink[2]))
+    return found
 
 
 def _ends_with_leaders(text: str) -> bool:
@@ -93,6 +104,18 @@ def _has_dots(ink: np.ndarray) -> bool:
     return np.count_nonzero(np.diff(dots.astype(np.int8)) == 1) >= MIN_DOTS
 
 
+def _inside(pixels: np.ndarray, box: Box) -> np.ndarray:
+    """Ink in a cell, (h, w) bool, against most of the cell, its rules taken out."""
+    left, top, right, bottom = (int(side) for side in box)
+    part = pixels[max(0, top) : bottom, max(0, left) : right]
+    if part.size == 0:
+        return np.zeros((0, 0), bool)
+    grey = darkest(part).astype(np.int16)
+    is_ink = np.abs(grey - np.median(grey)) > MIN_CONTRAST
+    is_ink[is_ink.mean(axis=1) > RULE] = False
+    return is_ink
+
+
 def _last_ink(ink: np.ndarray, height: float) -> tuple[float, float] | None:
     """Left and right of the last piece of ink that is higher than a dot, in columns."""
     columns = np.flatnonzero(ink.any(axis=0))
@@ -115,9 +138,11 @@ def _last_ink(ink: np.ndarray, height: float) -> tuple[float, float] | None:
     return None
 
 
-def _only_ink(pixels: np.ndarray, box: Box, height: float) -> tuple[float, float] | None:
-    """Left and right of the ink of a cell, where that is small enough for a mark or a few characters."""
-    ink = _inked(pixels, box)
+def _only_ink(pixels: np.ndarray, box: Box, height: float) -> tuple[float, float, bool] | None:
+    """Left and right of the ink of a cell, where that is small enough for a mark or a few characters, and
+    whether it is a dash.
+    """
+    ink = _inside(pixels, (box[0], box[1] + EDGE * height, box[2], box[3] - EDGE * height))
     if not ink.size:
         return None
     rows, columns = np.flatnonzero(ink.sum(axis=1) > 1), np.flatnonzero(ink.any(axis=0))
@@ -126,9 +151,12 @@ def _only_ink(pixels: np.ndarray, box: Box, height: float) -> tuple[float, float
     touches = columns[0] == 0 or columns[-1] == ink.shape[1] - 1
     if touches or rows[-1] - rows[0] > MAX_INK * height or ink.mean() > 0.4:
         return None
-    return int(box[0]) + float(columns[0]), int(box[0]) + float(columns[-1] + 1)
+    width, thickness = columns[-1] + 1 - columns[0], rows[-1] + 1 - rows[0]
+    fill = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1].mean()
+    is_dash = thickness <= DASH_THICKNESS * height and 2 * thickness <= width <= height and fill > DASH_FILL
+    return int(box[0]) + float(columns[0]), int(box[0]) + float(columns[-1] + 1), bool(is_dash)
 
 
-def _quad(ink: tuple[float, float], top: float, bottom: float, height: float) -> list[list[float]]:
+def _quad(ink: tuple[float, ...], top: float, bottom: float, height: float) -> list[list[float]]:
     left, right = max(0.0, ink[0] - MARGIN * height), ink[1] + MARGIN * height
     return [[left, top], [right, top], [right, bottom], [left, bottom]]
