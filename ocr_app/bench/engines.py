@@ -145,7 +145,8 @@ class TesseractEngine:
         language = "chi_sim" if document.is_chinese else "eng"
         if language not in self.languages:
             raise EngineMissingError(
-                f"tesseract lacks the language {language}; install tesseract-ocr-{language.replace('_', '-')}."
+                f"tesseract lacks the language {language}; "
+                f"install tesseract-ocr-{language.replace('_', '-')}."
             )
         return _TesseractSession(language)
 

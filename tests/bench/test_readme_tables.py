@@ -23,7 +23,8 @@ def folder(tmp_path: Path) -> Path:
 def test_a_slot_is_filled_with_table_command_and_machine(folder: Path):
     text = fill("before\n<!-- table:pages -->\nold\n\n| rows |\n<!-- end -->\nafter\n", stored_tables(folder))
     assert text.startswith(
-        "before\n<!-- table:pages -->\n| engine | CER % |\n| :--- | ---: |\n| tiny | 1.5 |\n| other | – |\n\n<sub>`bench pages`; "
+        "before\n<!-- table:pages -->\n| engine | CER % |\n| :--- | ---: |\n"
+        "| tiny | 1.5 |\n| other | – |\n\n<sub>`bench pages`; "
     )
     assert text.endswith("</sub>\n<!-- end -->\nafter\n")
     assert "old" not in text
