@@ -12,13 +12,13 @@ writes by default.
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, redirect_stdout
+from contextlib import closing
 from dataclasses import dataclass, field
-from io import StringIO
 from pathlib import Path
 
 from ocr_app.bench.engines import EngineMissingError, RapidOCREngine, TesseractEngine
 from ocr_app.bench.ground_truth import TruthDocument, has_chinese
+from ocr_app.bench.text_layer import text_layer_pages
 from ocr_app.config import AppConfig, EncoderConfig, LoaderConfig, ReaderConfig
 from ocr_app.errors import ConfigError
 from ocr_app.models.base import READERS
@@ -98,14 +98,9 @@ class _RapidOCR:
             raise EngineMissingError("rapidocr is not installed; pip install rapidocr.") from error
 
     def __call__(self, path: Path, truth: str) -> WholeOutput:
-        pages = [self._page(image) for image in _images(path, self.options.dpi)]
+        images = _images(path, self.options.dpi)
+        pages = ["" if image is None else self.engine.markdown(image) for image in images]
         return WholeOutput("\n\n".join(pages) + "\n", tuple(pages))
-
-    def _page(self, image: PageImage | None) -> str:
-        if image is None:
-            return ""
-        output = self.engine.ocr(image.pixels[:, :, ::-1])
-        return output.to_markdown() if output.txts else ""
 
 
 @dataclass(slots=True)
@@ -130,25 +125,6 @@ class _PyMuPDF4LLM:
     def __call__(self, path: Path, truth: str) -> WholeOutput:
         pages = text_layer_pages(path)
         return WholeOutput("\n\n".join(pages) + "\n", tuple(pages))
-
-
-def text_layer_pages(path: Path, indices: list[int] | None = None, *, furniture: bool = False) -> list[str]:
-    """The Markdown that pymupdf4llm makes of a PDF's text layer, by page; pictures are not recognised."""
-    try:
-        import pymupdf4llm
-    except ImportError as error:
-        raise EngineMissingError("pymupdf4llm is not installed; pip install pymupdf4llm.") from error
-    with redirect_stdout(StringIO()):  # the library prints hints of its own
-        chunks = pymupdf4llm.to_markdown(
-            str(path),
-            pages=indices,
-            page_chunks=True,
-            use_ocr=False,
-            header=furniture,
-            footer=furniture,
-            show_progress=False,
-        )
-    return [chunk["text"] for chunk in chunks]
 
 
 PEERS: dict[str, Callable[[WholeOptions], WholeEngine]] = {
