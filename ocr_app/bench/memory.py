@@ -216,7 +216,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--pages",
         type=lambda text: [int(part) for part in text.split(",")],
-        default=[20, 100, 1000, 3600],
+        default=[20, 64, 100, 400, 1000, 3600],
         metavar="N,...",
     )
     parser.add_argument(
