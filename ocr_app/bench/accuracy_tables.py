@@ -7,7 +7,7 @@ from typing import Any
 
 from ocr_app.bench.environment import markdown_table
 from ocr_app.bench.ground_truth import TruthDocument
-from ocr_app.bench.page_score import PageRecord, add_up
+from ocr_app.bench.page_score import PageRecord, add_up, never_written
 
 Figures = dict[str, Any]
 
@@ -20,12 +20,16 @@ OURS_FULL = "tiny-full"
 COLUMNS: dict[str, tuple[str, str]] = {
     "pages": ("pages", "d"),
     "CER %": ("cer", "%"),
+    "CER % by default": ("default_cer", "%"),
     "word F1": ("words_f1", ".3f"),
     "heading F1": ("headings_f1", ".3f"),
+    "by level": ("headings_by_level_f1", ".3f"),
     "list F1": ("list_items_f1", ".3f"),
+    "by depth": ("list_items_by_depth_f1", ".3f"),
     "cell F1": ("cells_f1", ".3f"),
     "order": ("order_distance", ".3f"),
     "s/page": ("s_per_page", ".2f"),
+    "processor s/page": ("cpu_s_per_page", ".2f"),
     "loops": ("loops", "d"),
     "lost": ("lost_runs", "d"),
     "unplaced": ("unplaced_runs", "d"),
@@ -39,7 +43,7 @@ def summarise(documents: Sequence[TruthDocument], records: Sequence[PageRecord])
         for group in _groups(documents)
     }
     if len(groups) > 1:
-        groups[SAMPLES] = _by_engine(records, lambda record: record.document.group != HELD_OUT)
+        groups[SAMPLES] = _by_engine(records, lambda record: record.document.is_sample)
     by_document = {
         document.name: _by_engine(records, lambda record, name=document.name: record.document.name == name)
         for document in documents
@@ -75,10 +79,15 @@ def _groups(documents: Iterable[TruthDocument]) -> list[str]:
 
 def _by_engine(records: Sequence[PageRecord], belongs: Callable[[PageRecord], bool]) -> dict[str, Figures]:
     scores: dict[str, list] = {}
+    everywhere: dict[str, list] = {}
     for record in records:
+        everywhere.setdefault(record.engine, []).append(record.score)
         if belongs(record):
             scores.setdefault(record.engine, []).append(record.score)
-    return {engine: add_up(pages) for engine, pages in scores.items()}
+    return {
+        engine: add_up(pages) | {f"{name}_f1": None for name in never_written(everywhere[engine])}
+        for engine, pages in scores.items()
+    }
 
 
 def _group_table(groups: dict[str, dict[str, Figures]]) -> dict[str, Any]:
@@ -113,7 +122,7 @@ def _document_table(
 
 def _bar_table(records: Sequence[PageRecord], groups: dict[str, dict[str, Figures]]) -> dict[str, Any]:
     """What was promised for our default reader, and what was measured."""
-    samples = [record for record in records if record.engine == OURS and record.document.group != HELD_OUT]
+    samples = [record for record in records if record.engine == OURS and record.document.is_sample]
     several = add_up(record.score for record in samples if record.document.name in SEVERAL_COLUMNS)
     single = add_up(record.score for record in samples if record.document.name not in SEVERAL_COLUMNS)
     held_out = groups.get(HELD_OUT, {}).get(OURS, {})

@@ -36,7 +36,8 @@ CHROMIUM_ARGS = (
 IS_OVER = ("done", "warnings", "cancelled", "error", "password")
 POLL_S = 1.0
 START_S = 120.0
-NUM_DONE = 'document.querySelectorAll(\'.ls-page:is([data-verdict="ok"], [data-verdict="blank"], [data-verdict="incomplete"])\').length'
+IS_DONE = ", ".join(f'[data-verdict="{verdict}"]' for verdict in ("ok", "blank", "incomplete"))
+NUM_DONE = f"document.querySelectorAll('.ls-page:is({IS_DONE})').length"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,8 @@ def browser_page() -> Iterator[Any]:
         sync_playwright = None
     if chromium is None or sync_playwright is None:
         raise ConfigError(
-            "This bench needs Chromium and playwright: `apt install chromium`, `pip install -r requirements-dev.txt`."
+            "This bench needs Chromium and playwright: `apt install chromium`, "
+            "`pip install -r requirements-dev.txt`."
         )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)

@@ -97,7 +97,8 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
     print(markdown_table(COLUMNS, rows))
     ours, theirs = _cpu_s(files, "ours"), _cpu_s(files, "theirs")
     print(
-        f"\nours takes {rows[-1][2] / rows[-1][3]:.2f} times as long as rapidocr by the clock, {ours / theirs:.2f} times by processor time"
+        f"\nours takes {rows[-1][2] / rows[-1][3]:.2f} times as long as rapidocr by the clock, "
+        f"{ours / theirs:.2f} times by processor time"
     )
     return {
         "threads": args.threads,
@@ -180,7 +181,7 @@ def page_text(page: EncodedPage) -> str:
 
 
 def open_rapidocr(folder: Path, threads: int) -> ReadPage:
-    """rapidocr with our detector, and with our recogniser and its classifier put together again in `folder`."""
+    """rapidocr with our detector, and our recogniser and its classifier put together again in `folder`."""
     from rapidocr import RapidOCR
 
     recogniser = folder / "rec.onnx"

@@ -3,14 +3,11 @@ by one.
 
 All get the same images, upright or not, as the loader made them. Ours are run with the reuse of known lines
 off: the encoder's cache is shared by the process, and the second reader of a page would be timed on the first
-one's work. Engines that write plain text are compared by that text; asked for structure, their text is taken
-as the Markdown it may happen to be.
+one's work. Engines that write plain text are compared by that text, and have no structure to be compared.
 """
 
-import json
 import os
 import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -25,7 +22,7 @@ from ocr_app.models.base import ReaderSession, open_reader
 from ocr_app.types import PageImage, PageReading, RegionKind
 
 TESSERACT_TIMEOUT_S = 300
-CHILD_TIMEOUT_S = 1800
+SEVERAL_LANGUAGES = {"eurotext.tif": ("eng", "deu", "fra", "ita", "spa", "por")}
 
 
 class EngineMissingError(OCRError):
@@ -38,6 +35,7 @@ class EngineOutput:
 
     markdown: str
     text: str | None = None  # set by engines that write plain text
+    default_markdown: str | None = None  # what a user gets by default, where it is not `markdown`
     num_lost_runs: int | None = None
     num_unplaced_runs: int | None = None
     has_failed: bool = False
@@ -64,7 +62,6 @@ class Engine(Protocol):
 class EngineOptions:
     threads: int = 2
     weights: Path | None = None  # of our reader; None: the shipped ones
-    pymupdf4llm: Path | None = None  # a folder made by `pip install --target`
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +95,21 @@ class _ReaderSession:
             len(page.runs) - _num_runs(reading, set(RegionKind)),
             _num_runs(reading, {RegionKind.UNPLACED}),
         )
-        return EngineOutput(markdown, num_lost_runs=lost, num_unplaced_runs=unplaced, decode_s=decode_s)
+        default = page_markdown(reading.regions).replace(UNPLACED_MARK, "")
+        return EngineOutput(
+            markdown,
+            default_markdown=default,
+            num_lost_runs=lost,
+            num_unplaced_runs=unplaced,
+            decode_s=decode_s,
+        )
 
     def close(self) -> None:
         self.session.close()
 
 
 class RapidOCREngine:
-    """`rapidocr` as it comes, its lines in the order it returns them; only the number of threads is set."""
+    """`rapidocr` as it comes, with its *small* models and its own Markdown; only the threads are set."""
 
     def __init__(self, threads: int) -> None:
         from rapidocr import RapidOCR
@@ -117,9 +121,11 @@ class RapidOCREngine:
         return self
 
     def read(self, image: PageImage) -> EngineOutput:
-        lines = self.ocr(image.pixels[:, :, ::-1]).txts or ()
-        text = "\n".join(lines)
-        return EngineOutput(text, text)
+        return EngineOutput(self.markdown(image))
+
+    def markdown(self, image: PageImage) -> str:
+        found = self.ocr(image.pixels[:, :, ::-1])
+        return found.to_markdown() if found.txts else ""
 
     def close(self) -> None:
         """Nothing is kept between documents."""
@@ -142,12 +148,19 @@ class TesseractEngine:
         self.languages = set(listing.stdout.split())
 
     def open(self, document: TruthDocument) -> EngineSession:
-        language = "chi_sim" if document.is_chinese else "eng"
-        if language not in self.languages:
-            raise EngineMissingError(
-                f"tesseract lacks the language {language}; install tesseract-ocr-{language.replace('_', '-')}."
-            )
-        return _TesseractSession(language)
+        languages = tesseract_languages(document)
+        for language in languages:
+            if language not in self.languages:
+                package = f"tesseract-ocr-{language.replace('_', '-')}"
+                raise EngineMissingError(f"tesseract lacks the language {language}; install {package}.")
+        return _TesseractSession("+".join(languages))
+
+
+def tesseract_languages(document: TruthDocument) -> tuple[str, ...]:
+    """What a user who knows the document would ask for: Chinese pages hold Latin words as well."""
+    if document.name in SEVERAL_LANGUAGES:
+        return SEVERAL_LANGUAGES[document.name]
+    return ("chi_sim", "eng") if document.is_chinese else ("eng",)
 
 
 class _TesseractSession:
@@ -176,37 +189,30 @@ class _TesseractSession:
 class PyMuPDF4LLM:
     """The upper reference on born-digital files: it reads the text layer, which no other engine may."""
 
-    def __init__(self, folder: Path | None) -> None:
-        if folder is None:
-            raise EngineMissingError(
-                "pymupdf4llm needs a folder of its own: pip install --target DIR pymupdf==2.0, then --pymupdf4llm DIR."
-            )
-        self.folder = folder
-
     def open(self, document: TruthDocument) -> EngineSession:
-        if not document.has_text_layer:
+        from ocr_app.bench.text_layer import text_layer_pages
+
+        if document.has_text_layer is False:
             raise EngineMissingError("no text layer to read.")
         indices = [page.page_index for page in document.pages]
-        script = Path(__file__).with_name("pymupdf4llm_child.py")
-        arguments = [str(document.path), ",".join(map(str, indices)), str(int(document.has_furniture))]
-        command = [sys.executable, "-P", str(script), *arguments]
-        environment = {**os.environ, "PYTHONPATH": str(self.folder)}
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=environment, timeout=CHILD_TIMEOUT_S
-        )
-        if done.returncode:
-            raise EngineMissingError(f"pymupdf4llm failed: {done.stderr.strip().splitlines()[-1:]}")
-        answer = json.loads(done.stdout.splitlines()[-1])
-        return _PyMuPDF4LLMSession(answer["pages"], answer["elapsed_s"] / len(indices))
+        start, cpu_start = time.perf_counter(), _cpu_s()
+        pages = text_layer_pages(document.path, indices, furniture=document.has_furniture)
+        wall_s, cpu_s = time.perf_counter() - start, _cpu_s() - cpu_start
+        if not any(page.strip() for page in pages):
+            raise EngineMissingError("no text layer to read.")
+        by_index = dict(zip(indices, pages, strict=True))
+        return _PyMuPDF4LLMSession(by_index, wall_s / len(indices), cpu_s / len(indices))
 
 
+@dataclass(frozen=True, slots=True)
 class _PyMuPDF4LLMSession:
-    def __init__(self, pages: dict[str, str], s_per_page: float) -> None:
-        self.pages = pages
-        self.s_per_page = s_per_page
+    pages: dict[int, str]
+    s_per_page: float
+    cpu_s_per_page: float
 
     def read(self, image: PageImage) -> EngineOutput:
-        return EngineOutput(self.pages[str(image.page_index)], wall_s=self.s_per_page)
+        markdown = self.pages[image.page_index]
+        return EngineOutput(markdown, wall_s=self.s_per_page, cpu_s=self.cpu_s_per_page)
 
     def close(self) -> None:
         """All pages were read when it was opened."""
@@ -220,7 +226,7 @@ ENGINES: dict[str, Callable[[EngineOptions], Engine]] = {
     "plain": lambda options: Reader(_config("plain", "tiny", options)),
     "rapidocr": lambda options: RapidOCREngine(options.threads),
     "tesseract": lambda options: TesseractEngine(),
-    "pymupdf4llm": lambda options: PyMuPDF4LLM(options.pymupdf4llm),
+    "pymupdf4llm": lambda options: PyMuPDF4LLM(),
 }
 
 

@@ -42,7 +42,7 @@ def describe_machine() -> dict[str, Any]:
 
 def command(bench: str, argv: Sequence[str]) -> str:
     """The command of a run as it goes into the result; of folders and files only the names."""
-    words = (Path(word).name if word.startswith("/") else word for word in argv if word != "--save")
+    words = (Path(word).name if "/" in word else word for word in argv if word != "--save")
     return " ".join(["python -m ocr_app bench", bench, *words])
 
 

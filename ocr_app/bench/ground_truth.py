@@ -14,7 +14,7 @@ another engine's unproofread output (`is_exact` is False).
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +40,11 @@ class TruthDocument:
     group: str
     is_chinese: bool
     pages: tuple[TruthPage, ...]
-    has_text_layer: bool = False
+    has_text_layer: bool | None = None  # None: not known, to be tried
     has_furniture: bool = True  # whether the truth holds running headers, footers and page numbers
     is_ordered: bool = True
     is_exact: bool = True
+    is_sample: bool = True  # counted in the total of the samples
 
     @property
     def page_range(self) -> str:
@@ -52,18 +53,44 @@ class TruthDocument:
 
 def load_samples(folder: Path, num_pages: int | None = None) -> list[TruthDocument]:
     """Every document with a truth in `folder`, or in its subfolders `digital` and `scanned`."""
-    folders = [folder] if (folder / "index.json").exists() else [folder / "digital", folder / "scanned"]
     return [
         _sample(home, entry, num_pages)
-        for home in folders
+        for home in _sample_folders(folder)
         for entry in _index(home)
         if entry.get("ground_truth")
     ]
 
 
-def load_held_out(folder: Path, num_pages: int | None = None) -> list[TruthDocument]:
+def load_held_out(folder: Path, num_pages: int | None = None, group: str = "held-out") -> list[TruthDocument]:
     """Generated documents with their Markdown."""
-    return [_held_out(folder, entry, num_pages) for entry in _index(folder)]
+    return [_held_out(folder, entry, num_pages, group) for entry in _index(folder)]
+
+
+def load_middle(folder: Path, name: str, first: int, last: int) -> TruthDocument:
+    """Pages `first` to `last`, from 1, of one sample, to be read in one go: enough of them, and blocks are
+    evicted. Raises ConfigError where the sample or the pages are not there.
+    """
+    for document in load_samples(folder):
+        if document.name == name:
+            pages = tuple(page for page in document.pages if first <= page.page_index + 1 <= last)
+            if not pages:
+                raise ConfigError(f"{name} has no pages {first}-{last}; it has {len(document.pages)}.")
+            return replace(document, pages=pages, group=f"{name} {first}-{last}", is_sample=False)
+    raise ConfigError(f"there is no sample {name!r} with a truth; name one of those in index.json.")
+
+
+def left_out(folder: Path) -> list[tuple[str, str, str]]:
+    """Samples that some figures, or all, do without: document, what it is left out of, and why."""
+    rows = []
+    for home in _sample_folders(folder):
+        for entry in _index(home):
+            if not entry.get("ground_truth"):
+                rows.append((entry["file"], "everything", "its text is not known"))
+            elif entry["file"] in TABLES_BY_COLUMN:
+                rows.append((entry["file"], "CER, order", "its truth lists a table column by column"))
+            elif "not proofread" in entry["ground_truth_kind"]:
+                rows.append((entry["file"], "all but time", "its truth is another engine's, unproofread"))
+    return rows
 
 
 def load_file(path: Path, num_pages: int | None = None) -> TruthDocument:
@@ -89,6 +116,10 @@ def has_chinese(pages: Iterable[str]) -> bool:
     characters = [character for page in pages for character in page if not character.isspace()]
     num_chinese = sum("一" <= character <= "鿿" for character in characters)
     return num_chinese > 0.2 * len(characters)
+
+
+def _sample_folders(folder: Path) -> list[Path]:
+    return [folder] if (folder / "index.json").exists() else [folder / "digital", folder / "scanned"]
 
 
 def _index(folder: Path) -> Iterator[dict[str, Any]]:
@@ -120,14 +151,15 @@ def _plain_pages(pages: list[str], num_all: int, num_pages: int | None) -> tuple
     return tuple(TruthPage(index, pages[index]) for index in pick_pages(min(num_all, len(pages)), num_pages))
 
 
-def _held_out(folder: Path, entry: dict[str, Any], num_pages: int | None) -> TruthDocument:
+def _held_out(folder: Path, entry: dict[str, Any], num_pages: int | None, group: str) -> TruthDocument:
     pages = [page.strip("\n") for page in (folder / entry["truth"]).read_text(encoding="utf-8").split("\f")]
     structures = {index: read_markdown(pages[index]) for index in pick_pages(len(pages), num_pages)}
     return TruthDocument(
         name=f"{entry['file']} ({entry['style']})",
         path=folder / entry["file"],
-        group="held-out",
+        group=group,
         is_chinese=entry["language"].startswith("zh"),
         pages=tuple(TruthPage(index, structure.text, structure) for index, structure in structures.items()),
         has_furniture=False,
+        is_sample=False,
     )

@@ -53,7 +53,7 @@ BAR = 1.05
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A decoder to time. The KV heads of the published shape with fewer layers, and the shape of our reader."""
+    """A decoder to time: the published KV heads with fewer layers, or the shape of our reader."""
 
     layers: int
     query_heads: int

@@ -78,7 +78,8 @@ def main(argv: list[str]) -> int:
         "command": command("memory", argv),
         "device": device,
         "settings": {name: value for name, value in vars(options).items() if name != "save"},
-        "written": f"all layers of pages 1 to {options.whole_pages}, the first of {options.layers} layers of later pages",
+        "written": f"all layers of pages 1 to {options.whole_pages}, "
+        f"the first of {options.layers} layers of later pages",
         "growth": {
             name: round(each[-1].pool_bytes / at_hundred(each).pool_bytes, 4)
             for name, each in readings.items()
@@ -95,7 +96,7 @@ def main(argv: list[str]) -> int:
 
 
 def measure_sparse(options: argparse.Namespace, shape: KVShape, config: SparsityConfig) -> list[Reading]:
-    """Read up to the greatest number of pages in one document, and look at the pool at every count asked for."""
+    """Read up to the greatest number of pages in one document; look at the pool at every count asked for."""
     spec = _spec(options, shape.dtype)
     page = KVPage.random(spec, options.tokens_per_page, device=options.device, seed=options.seed)
     readings, start = [], 0
@@ -215,7 +216,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--pages",
         type=lambda text: [int(part) for part in text.split(",")],
-        default=[20, 100, 1000, 3600],
+        default=[20, 64, 100, 400, 1000, 3600],
         metavar="N,...",
     )
     parser.add_argument(

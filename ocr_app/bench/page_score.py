@@ -7,7 +7,7 @@ layout, is measured.
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,9 @@ from ocr_app.bench.structure_metrics import (
 _LINE_END_HYPHEN = re.compile(r"(?<=[a-zß-ÿ])[-‐\u00ad][^\S\n]*\n[^\S\n]*(?=[a-zß-ÿ])")
 _BULLET = re.compile(r"^[^\S\n]*[•▪●◦○■□‣·∙*–-][^\S\n]+", re.MULTILINE)
 
+STRUCTURE = ("headings", "headings_by_level", "list_items", "list_items_by_depth", "cells")
+Levelled = tuple[int, str]  # level of a heading or depth of an item, and its text
+
 
 @dataclass(frozen=True, slots=True)
 class PageScore:
@@ -34,9 +37,12 @@ class PageScore:
 
     num_characters: int | None = None  # of the truth; None where its order says nothing
     num_edits: int | None = None
+    num_default_edits: int | None = None  # of what a user gets without asking for more
     words: Counts | None = None
     headings: Counts | None = None
+    headings_by_level: Counts | None = None
     list_items: Counts | None = None
+    list_items_by_depth: Counts | None = None
     cells: Counts | None = None
     order: OrderCounts | None = None
     num_loops: int = 0
@@ -99,6 +105,7 @@ def score_page(document: TruthDocument, page: TruthPage, output: EngineOutput) -
     return PageScore(
         num_characters=len(truth) if is_ordered else None,
         num_edits=_edits(truth, text) if is_ordered else None,
+        num_default_edits=_edits(truth, _default_text(output, text)) if is_ordered else None,
         words=_shared(truth_words, text_words) if document.is_exact else None,
         order=order_counts([_squeeze(line) for line in comparable_lines(page.text)], _squeeze(text))
         if is_ordered
@@ -110,7 +117,7 @@ def score_page(document: TruthDocument, page: TruthPage, output: EngineOutput) -
         wall_s=output.wall_s,
         decode_s=output.decode_s,
         cpu_s=output.cpu_s,
-        **_structure_counts(page.structure, structure),
+        **(_structure_counts(page.structure, structure) if output.text is None else {}),
     )
 
 
@@ -123,7 +130,10 @@ def add_up(scores: Iterable[PageScore]) -> dict[str, Any]:
     return {
         "pages": len(scores),
         "cer": sum(score.num_edits for score in ordered) / num_characters if num_characters else None,
-        **{f"{name}_f1": _total(scores, name).f1 for name in ("words", "headings", "list_items", "cells")},
+        "default_cer": sum(score.num_default_edits for score in ordered) / num_characters
+        if num_characters
+        else None,
+        **{f"{name}_f1": _total(scores, name).f1 for name in ("words", *STRUCTURE)},
         "order_distance": order.distance,
         "loops": sum(score.num_loops for score in scores),
         "failures": sum(score.has_failed for score in scores),
@@ -135,18 +145,42 @@ def add_up(scores: Iterable[PageScore]) -> dict[str, Any]:
     }
 
 
+def never_written(scores: Iterable[PageScore]) -> list[str]:
+    """Kinds of structure of which an engine wrote none on any page: it has none, and is not wrong."""
+    scores = list(scores)
+    return [name for name in STRUCTURE if not _total(scores, name).num_output]
+
+
 def _structure_counts(truth: PageStructure | None, output: PageStructure) -> dict[str, Counts]:
     if truth is None:
         return {}
+    heads, written_heads = ([(h.level, h.text) for h in page.headings] for page in (truth, output))
+    items, written_items = ([(i.depth, i.text) for i in page.list_items] for page in (truth, output))
     return {
-        "headings": match_texts(
-            _folded(h.text for h in truth.headings), _folded(h.text for h in output.headings)
-        ),
-        "list_items": match_texts(
-            _folded(i.text for i in truth.list_items), _folded(i.text for i in output.list_items)
-        ),
+        "headings": _matched(heads, written_heads),
+        "headings_by_level": _matched_by_level(heads, written_heads),
+        "list_items": _matched(items, written_items),
+        "list_items_by_depth": _matched_by_level(items, written_items),
         "cells": match_cells(_folded_rows(truth.rows), _folded_rows(output.rows)),
     }
+
+
+def _matched(truth: Sequence[Levelled], output: Sequence[Levelled]) -> Counts:
+    return match_texts(_folded(text for _, text in truth), _folded(text for _, text in output))
+
+
+def _matched_by_level(truth: Sequence[Levelled], output: Sequence[Levelled]) -> Counts:
+    """Found only where level, or depth, is right as well."""
+    found = Counts()
+    for level in {level for level, _ in (*truth, *output)}:
+        found += _matched(*([one for one in side if one[0] == level] for side in (truth, output)))
+    return found
+
+
+def _default_text(output: EngineOutput, text: str) -> str:
+    """The text of what a user gets by default; `text` where that is what was compared."""
+    default = output.default_markdown
+    return text if default is None else comparable_text(read_markdown(default).text)
 
 
 def _folded(texts: Iterable[str]) -> list[str]:

@@ -52,12 +52,14 @@ def main(argv: list[str]) -> int:
     plans = plan(shape, config, options.tokens_per_page, options.pages, options.output_tokens, memory_bytes)
     table = {"columns": COLUMNS, "rows": [_row(each) for each in plans]}
     print(
-        f"{shape.bytes_per_token:,} bytes a token; {options.pages} pages of {options.tokens_per_page:,} tokens\n"
+        f"{shape.bytes_per_token:,} bytes a token; "
+        f"{options.pages} pages of {options.tokens_per_page:,} tokens\n"
     )
     print(markdown_table(**table))
     cap = largest_cap(shape, config.block_size, PUBLISHED_SPARSE_BYTES)
     print(
-        f"\nmax_resident_blocks={cap} keeps the whole pool of this shape under {gigabytes(PUBLISHED_SPARSE_BYTES)} GB."
+        f"\nmax_resident_blocks={cap} keeps the whole pool of this shape "
+        f"under {gigabytes(PUBLISHED_SPARSE_BYTES)} GB."
     )
     result = {
         "command": command("planner", argv),

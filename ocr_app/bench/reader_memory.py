@@ -155,7 +155,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("file", type=Path, help="a document with at least as many pages as asked for")
     parser.add_argument(
-        "--pages", type=_counts, default=[20, 400], metavar="N,N", help="page counts to compare"
+        "--pages", type=_counts, default=[20, 64, 400], metavar="N,N", help="page counts to compare"
     )
     parser.add_argument(
         "--modes", type=lambda text: text.split(","), default=["sparse", "full"], metavar="MODE,..."

@@ -57,7 +57,7 @@ class OrderCounts:
 
     @property
     def distance(self) -> float | None:
-        """Normalised Kendall distance: 0 in order, 1 backwards, None where fewer than two lines were found."""
+        """Normalised Kendall distance: 0 in order, 1 backwards, None if fewer than two lines were found."""
         return self.num_swapped / self.num_pairs if self.num_pairs else None
 
 
@@ -80,7 +80,7 @@ def match_texts(truth: Sequence[str], output: Sequence[str]) -> Counts:
 
 
 def match_cells(truth: Sequence[Row], output: Sequence[Row]) -> Counts:
-    """Cells that agree in column and text, under the order-preserving alignment of rows that makes them most."""
+    """Cells that agree in column and text, under the ordered alignment of rows that makes them most."""
     best = [0] * (len(output) + 1)
     for truth_row in truth:
         above, diagonal = best, 0
@@ -110,7 +110,7 @@ def order_counts(truth_lines: Sequence[str], output: str) -> OrderCounts:
 
 
 def count_loops(truth_words: Sequence[str], output_words: Sequence[str]) -> int:
-    """Number of places where the output repeats itself at once, beyond what the truth has of the same words."""
+    """Number of places where the output repeats itself at once, beyond what the truth repeats."""
     surplus = Counter(output_words)
     surplus.subtract(Counter(truth_words))
     num_loops = position = 0

@@ -3,8 +3,12 @@ ocr_app bench throughput`.
 
 Every document is read at its last page, with all its pages as reference. The shape is scaled down so that
 full attention over all of them fits in memory; the published shape would need 752 GB. Beside ours stands what
-a user would pick instead: `generate` of transformers with a DynamicCache, on a Llama-style decoder of the
-same shape, over the same number of cached tokens. Weights and cached KV are random.
+a user would pick instead: `generate` of transformers on a Llama-style decoder of the same shape, over as many
+cached tokens, with a DynamicCache, which copies all of it every step, and with a StaticCache, which
+does not and is the one to beat. Weights and cached KV are random.
+
+The sweep does the same over documents of several lengths: short ones are read whole by sparse as well, and
+only from some length on does it win.
 """
 
 import argparse
@@ -36,7 +40,7 @@ from ocr_app.decoder.engine import Engine
 from ocr_app.decoder.protocol import KVSpec
 
 if TYPE_CHECKING:
-    from transformers import DynamicCache, LlamaForCausalLM
+    from transformers import Cache, LlamaConfig, LlamaForCausalLM
 
 COLUMNS = (
     "what",
@@ -48,6 +52,7 @@ COLUMNS = (
     "KV GB",
 )
 BAR = 3.65
+CACHES = ("DynamicCache", "StaticCache")
 VOCABULARY = 64
 
 
@@ -74,10 +79,13 @@ def main(argv: list[str]) -> int:
     options = _parse(argv)
     device = start_run(options)
     rates = measure_ours(options)
-    baseline = measure_transformers(options)
-    rates += [baseline] if baseline else []
+    baselines = [rate for cache in CACHES if (rate := measure_transformers(options, cache))]
+    rates += baselines
+    sweep = measure_sweep(options)
     table = {"columns": COLUMNS, "rows": [_row(rate) for rate in rates]}
-    print(markdown_table(**table))
+    print(markdown_table(**table), end="\n\n")
+    lengths = {"columns": sweep_columns(baselines), "rows": [sweep_row(*one) for one in sweep]}
+    print(markdown_table(**lengths))
     sparse, alone, full = rates[:3]
     result = {
         "command": command("throughput", argv),
@@ -87,10 +95,11 @@ def main(argv: list[str]) -> int:
         "sparse_over_full": _ratio(sparse, full),
         "bar": BAR,
         "batched_over_alone": _ratio(sparse, alone),
-        "sparse_over_transformers": _ratio(sparse, baseline) if baseline else "not measured",
+        "sparse_over_transformers": {rate.name: _ratio(sparse, rate) for rate in baselines} or "not measured",
         "transformers": _transformers_version(),
         "rates": [asdict(rate) for rate in rates],
-        "tables": {"throughput": table},
+        "sweep": [{"tokens": tokens, "rates": [asdict(rate) for rate in one]} for tokens, one in sweep],
+        "tables": {"throughput": table, "throughput-length": lengths},
     }
     print_result("throughput", result, RESULTS / "throughput.json" if options.save else None)
     return 0
@@ -120,14 +129,41 @@ def measure_ours(options: argparse.Namespace) -> list[Rate]:
         ]
 
 
-def measure_transformers(options: argparse.Namespace) -> Rate | None:
-    """`generate` over as many cached tokens; None where transformers is not installed."""
+def measure_sweep(options: argparse.Namespace) -> list[tuple[int, list[Rate]]]:
+    """Cached tokens of a document, and the rates of all, for every number of pages in the sweep."""
+    found = []
+    for num_pages in options.sweep:
+        shorter = argparse.Namespace(**{**vars(options), "pages": num_pages})
+        rates = measure_ours(shorter)
+        rates += [rate for cache in CACHES if (rate := measure_transformers(shorter, cache))]
+        found.append((num_pages * options.tokens_per_page, rates))
+    return found
+
+
+def sweep_columns(baselines: list[Rate]) -> list[str]:
+    names = [f"{rate.name}, tokens/s" for rate in baselines]
+    return ["tokens a document", "sparse, tokens/s", "full, tokens/s", *names, "sparse over the best other"]
+
+
+def sweep_row(num_tokens: int, rates: list[Rate]) -> list[Any]:
+    """Tokens per second of each batch, and sparse over the fastest of the others that read all."""
+    sparse, _, *others = rates
+    best = max(others, key=lambda rate: rate.tokens_per_s)
+    speeds = [f"{rate.tokens_per_s:.1f}" for rate in (sparse, *others)]
+    return [num_tokens, *speeds, f"{sparse.tokens_per_s / best.tokens_per_s:.2f}"]
+
+
+def measure_transformers(options: argparse.Namespace, kind: str) -> Rate | None:
+    """`generate` over as many cached tokens with this kind of cache; None where transformers is not
+    installed.
+    """
     try:
         import transformers
     except ImportError:
         return None
     transformers.logging.set_verbosity_error()
-    model, cache = _llama(options), _filled_cache(options)
+    model = _llama(options)
+    cache = _filled_cache(options, model.config, kind)
     num_tokens = options.pages * options.tokens_per_page
     ids = torch.full((options.documents, num_tokens + 1), TOKEN, device=options.device)
 
@@ -148,9 +184,8 @@ def measure_transformers(options: argparse.Namespace) -> Rate | None:
         total = timed(lambda: generate(options.rounds), options.device)
     time = Timing(total.wall_s / options.rounds, total.cpu_s / options.rounds)
     kv_bytes = sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
-    return Rate(
-        "transformers generate, DynamicCache", options.documents, time, cache.get_seq_length(), kv_bytes
-    )
+    tokens_read = int(cache.get_seq_length())
+    return Rate(f"transformers generate, {kind}", options.documents, time, tokens_read, kv_bytes)
 
 
 def _llama(options: argparse.Namespace) -> "LlamaForCausalLM":
@@ -177,11 +212,14 @@ def _llama(options: argparse.Namespace) -> "LlamaForCausalLM":
     return LlamaForCausalLM(config).to(options.device, getattr(torch, options.dtype)).eval()
 
 
-def _filled_cache(options: argparse.Namespace) -> "DynamicCache":
-    from transformers import DynamicCache
+def _filled_cache(options: argparse.Namespace, config: "LlamaConfig", kind: str) -> "Cache":
+    """A cache that holds every page; a static one has room for the steps that are timed, and no more."""
+    from transformers import DynamicCache, StaticCache
 
-    cache = DynamicCache()
-    shape = (options.documents, options.kv_heads, options.pages * options.tokens_per_page, options.head_dim)
+    num_tokens = options.pages * options.tokens_per_page
+    room = num_tokens + options.rounds + 2
+    cache = DynamicCache() if kind == "DynamicCache" else StaticCache(config=config, max_cache_len=room)
+    shape = (options.documents, options.kv_heads, num_tokens, options.head_dim)
     for layer in range(options.layers):
         keys, values = (
             torch.randn(shape, dtype=getattr(torch, options.dtype), device=options.device) for _ in range(2)
@@ -250,6 +288,13 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--documents", type=int, default=16)
     parser.add_argument("--pages", type=int, default=100)
+    parser.add_argument(
+        "--sweep",
+        type=lambda text: [int(part) for part in text.split(",") if part],
+        default=[1, 3, 6, 12, 25, 50],
+        metavar="PAGES,...",
+        help="lengths to compare at as well",
+    )
     parser.add_argument("--tokens-per-page", type=int, default=384)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--heads", type=int, default=8, help="query heads (default: 8)")

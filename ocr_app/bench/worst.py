@@ -98,7 +98,10 @@ def _findings(record: PageRecord) -> Iterator[str]:
     if swapped is not None and swapped > SWAPPED_SHARE:
         yield f"read in another order: {100 * swapped:.0f} % of the pairs of lines changed places"
     elif record.word_f1 >= GOOD_F1 and record.cer is not None and record.cer > 1 - GOOD_F1:
-        yield "the words are right and the lines in order, so a passage inside lines, or a few short lines, moved"
+        yield (
+            "the words are right and the lines in order, "
+            "so a passage inside lines, or a few short lines, moved"
+        )
     if score.num_loops:
         yield f"repeats itself in {score.num_loops} place{'s' * (score.num_loops > 1)}"
     if score.num_lost_runs:

@@ -18,7 +18,7 @@ PAGES = (
     TruthPage(1, "A second page of text."),
 )
 DIGITAL = TruthDocument("guide.pdf", Path("guide.pdf"), "digital, Latin", False, PAGES, has_text_layer=True)
-HELD_OUT = replace(DIGITAL, name="001.pdf (plain)", group="held-out")
+HELD_OUT = replace(DIGITAL, name="001.pdf (plain)", group="held-out", is_sample=False)
 
 
 def records(document: TruthDocument, **outputs: list[str]) -> list[PageRecord]:
@@ -55,10 +55,19 @@ def test_groups_documents_and_all_samples_are_added_up():
         "all samples tiny",
         "all samples plain",
     ]
-    assert table["all samples tiny"][2:5] == ["2", "0.00", "1.000"]
+    assert table["all samples tiny"][2:6] == ["2", "0.00", "0.00", "1.000"]
     assert float(table["held-out tiny"][3]) > 50
     assert rows(result, "accuracy-cer")["001.pdf (plain)"][2] is None  # plain did not read it
-    assert rows(result, "accuracy-words")["guide.pdf"][1:] == ["1.000", table["digital, Latin plain"][4]]
+    assert rows(result, "accuracy-words")["guide.pdf"][1:] == ["1.000", table["digital, Latin plain"][5]]
+
+
+def test_an_engine_that_never_writes_a_kind_of_structure_has_a_dash_and_one_that_misses_it_has_0():
+    other = replace(HELD_OUT, name="002.pdf (plain)", group="untouched")
+    everything = records(HELD_OUT, tiny=GOOD, plain=BAD) + records(other, tiny=BAD, plain=BAD)
+    groups = summarise([HELD_OUT, other], everything)["groups"]
+    assert groups["untouched"]["tiny"]["headings_f1"] == 0
+    assert groups["untouched"]["plain"]["headings_f1"] is None
+    assert groups["held-out"]["plain"]["headings_f1"] is None
 
 
 def test_bars_are_met_by_the_truth_and_missed_by_bad_pages():

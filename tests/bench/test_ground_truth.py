@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ocr_app.bench.ground_truth import load_file, load_held_out, load_samples, pick_pages
+from ocr_app.bench.ground_truth import (
+    left_out,
+    load_file,
+    load_held_out,
+    load_middle,
+    load_samples,
+    pick_pages,
+)
 from ocr_app.bench.markdown_structure import Heading
 from ocr_app.errors import ConfigError
 
@@ -76,6 +83,22 @@ def test_subfolders_are_read_one_after_the_other(samples: Path, tmp_path_factory
         "digital, Chinese",
         "scanned, Chinese",
     ]
+
+
+def test_what_is_left_out_is_told_with_the_reason(samples: Path):
+    assert [(name, part) for name, part, _ in left_out(samples)] == [
+        ("book.pdf", "all but time"),
+        ("senate-expenditures.pdf", "CER, order"),
+        ("broken.pdf", "everything"),
+    ]
+
+
+def test_pages_from_the_middle_are_a_group_of_their_own(samples: Path):
+    middle = load_middle(samples, "guide.pdf", 2, 3)
+    assert (middle.page_range, middle.group, middle.is_sample) == ("2,3", "guide.pdf 2-3", False)
+    for name, first, match in (("guide.pdf", 9, "no pages 9-9"), ("none.pdf", 1, "no sample")):
+        with pytest.raises(ConfigError, match=match):
+            load_middle(samples, name, first, first)
 
 
 def test_a_folder_without_a_list_is_named(tmp_path: Path):

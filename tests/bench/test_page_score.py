@@ -100,6 +100,24 @@ def test_sums_weigh_pages_by_their_length_and_keep_unknown_unknown():
     assert figures["headings_f1"] is None
 
 
+def test_a_heading_of_another_level_is_found_but_not_by_level():
+    (document, page), markdown = PAGES[0], MARKDOWN[0]
+    deeper = "\n".join("#" + line if line.startswith("#") else line for line in markdown.splitlines())
+    figures = add_up([score_page(document, page, EngineOutput(deeper))])
+    assert figures["headings_f1"] == 1
+    assert figures["headings_by_level_f1"] < 1
+    assert figures["list_items_by_depth_f1"] == 1
+
+
+def test_what_a_user_gets_by_default_has_its_own_error_rate():
+    text = "Running head\nThe text of this page."
+    document = PLAIN
+    output = EngineOutput(text, text, default_markdown="The text of this page.")
+    figures = add_up([score_page(document, TruthPage(0, text), output)])
+    assert figures["cer"] == 0
+    assert figures["default_cer"] == pytest.approx(len("Running head ") / len(text))
+
+
 def test_structure_damage_shows_in_its_own_column():
     (document, page), markdown = PAGES[0], MARKDOWN[0]
     damaged = {

@@ -7,7 +7,8 @@ import json
 import pytest
 import torch
 
-from ocr_app.bench.throughput import _llama, _parse, main
+from ocr_app.bench.kv_runs import Timing
+from ocr_app.bench.throughput import Rate, _llama, _parse, main, sweep_row
 from ocr_app.decoder.protocol import KVSpec
 from ocr_app.models.toy import ToyModel
 
@@ -26,6 +27,8 @@ SIZES = [
     "12",
     "--rounds",
     "2",
+    "--sweep",
+    "2,8",
 ]
 
 
@@ -54,7 +57,27 @@ def test_full_reads_every_page_and_sparse_reads_a_part(rates: dict[str, dict]):
     assert (
         rates["sparse"]["tokens_read"] == rates["sparse, alone"]["tokens_read"] < rates["full"]["tokens_read"]
     )
-    assert [rate["num_documents"] for rate in rates.values()] == [3, 1, 3, 3]
+    assert [rate["num_documents"] for rate in rates.values()] == [3, 1, 3, 3, 3]
+
+
+def test_a_static_cache_holds_the_same_and_room_for_the_steps(rates: dict[str, dict]):
+    static, dynamic = (rates[f"transformers generate, {kind}Cache"] for kind in ("Static", "Dynamic"))
+    assert static["tokens_read"] == dynamic["tokens_read"]
+    assert static["kv_bytes"] == 3 * (8 * 64 + 2 + 2) * 2 * 2 * 2 * 12 * 4
+
+
+def test_the_sweep_compares_sparse_with_the_best_that_reads_all():
+    def rate(speed: float) -> Rate:
+        return Rate("any", 3, Timing(3 / speed, 3 / speed), 100, 1)
+
+    assert sweep_row(512, [rate(30), rate(99), rate(10), rate(5), rate(20)]) == [
+        512,
+        "30.0",
+        "10.0",
+        "5.0",
+        "20.0",
+        "1.50",
+    ]
 
 
 def test_transformers_keeps_as_many_tokens_as_full_attention(rates: dict[str, dict]):
