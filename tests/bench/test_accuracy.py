@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import shutil
 from contextlib import closing
 from dataclasses import replace
 from io import BytesIO
