@@ -75,7 +75,8 @@ def load_middle(folder: Path, name: str, first: int, last: int) -> TruthDocument
             pages = tuple(page for page in document.pages if first <= page.page_index + 1 <= last)
             if not pages:
                 raise ConfigError(f"{name} has no pages {first}-{last}; it has {len(document.pages)}.")
-            return replace(document, pages=pages, group=f"{name} {first}-{last}", is_sample=False)
+            title = f"{name} {first}-{last}"  # not the sample's own: figures are added up by name
+            return replace(document, name=title, group=title, pages=pages, is_sample=False)
     raise ConfigError(f"there is no sample {name!r} with a truth; name one of those in index.json.")
 
 

@@ -95,7 +95,8 @@ def test_what_is_left_out_is_told_with_the_reason(samples: Path):
 
 def test_pages_from_the_middle_are_a_group_of_their_own(samples: Path):
     middle = load_middle(samples, "guide.pdf", 2, 3)
-    assert (middle.page_range, middle.group, middle.is_sample) == ("2,3", "guide.pdf 2-3", False)
+    assert (middle.page_range, middle.is_sample) == ("2,3", False)
+    assert middle.group == middle.name == "guide.pdf 2-3"
     for name, first, match in (("guide.pdf", 9, "no pages 9-9"), ("none.pdf", 1, "no sample")):
         with pytest.raises(ConfigError, match=match):
             load_middle(samples, name, first, first)
