@@ -3,10 +3,12 @@
 import re
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 
 from ocr_app.models.embedded.geometry.blocks import Block
 from ocr_app.models.embedded.geometry.marks import SECTION, is_in_turn, read_mark
 from ocr_app.models.embedded.geometry.seen import SeenLine, SeenPage, advance, is_code, rows_of
+from ocr_app.models.embedded.letters import is_wide
 from ocr_app.models.embedded.seeing.layout import CLASSES
 from ocr_app.types import RegionKind
 
@@ -34,6 +36,12 @@ ROOM = 2.0  # sizes of type that a line leaves beyond the next word when it ends
 SENTENCE_ENDS = '.!?:;。！？：；"”»)）…'
 MIN_SENTENCE = 40  # characters: shorter ends of blocks are labels
 MAX_HEADING_WORDS = 16
+THICKER, LARGER = (
+    1.08,
+    1.08,
+)  # times the running text: what is neither is no heading, unless numbered or in capitals
+TIGHT = 0.6  # sizes of type between lines of one block
+MIN_HEADING_LETTERS = 2
 MAX_COMMAS = 3
 MAX_WORDS_TO_FULL_STOP = 8
 
@@ -94,8 +102,18 @@ def _is_heading(page: SeenPage, rows: list[Row]) -> bool:
         return False
     if size > LARGE_HEADING:
         return True
+    if sum(map(str.isalpha, text)) < MIN_HEADING_LETTERS:
+        return False
     is_sentence = text.endswith(".") and num_words > MAX_WORDS_TO_FULL_STOP
     return num_words <= MAX_HEADING_WORDS and not is_sentence and not text.endswith((":", ","))
+
+
+def _stands_out(page: SeenPage, rows: list[Row], text: str) -> bool:
+    """Whether type or number tells a heading from the running text."""
+    lines = [line for row in rows for line in row]
+    is_thick = median(line.stroke for line in lines) > THICKER
+    is_larger = median(line.size for line in lines) > LARGER * page.body_size
+    return is_thick or is_larger or text.isupper() or text[:1].isdigit() or is_wide(text[:1])
 
 
 def _typed(page: SeenPage, kind: RegionKind, rows: list[Row], block: Block) -> Part:
@@ -149,6 +167,8 @@ def joined(page: SeenPage, parts: list[Part]) -> list[Part]:
     for part in parts:
         if kept and _goes_on(page, kept[-1], part):
             kept[-1].rows += part.rows
+        elif kept and _is_first_line(page, kept[-1], part):
+            kept[-1] = Part(part.kind, [*kept[-1].rows, *part.rows])
         else:
             kept.append(part)
     return kept
@@ -173,6 +193,20 @@ def _goes_on(page: SeenPage, before: Part, part: Part) -> bool:
     if before.kind is RegionKind.LIST_ITEM and part.kind in (RegionKind.LIST_ITEM, RegionKind.PARAGRAPH):
         return gap < ITEM_GAP * page.body_size and _is_rest_of_item(page, before, part)
     return False
+
+
+def _is_first_line(page: SeenPage, heading: Part, part: Part) -> bool:
+    """Whether what is called a heading is the first line of the lines right below it, set like them."""
+    if (
+        heading.kind is not RegionKind.HEADING
+        or part.kind is not RegionKind.PARAGRAPH
+        or part.cells is not None
+    ):
+        return False
+    gap = part.rows[0][0].box[1] - max(line.box[3] for line in heading.rows[-1])
+    em = page.body_size
+    is_tight = 0 <= gap < TIGHT * em and abs(part.left - heading.left) < em / 2
+    return is_tight and not _stands_out(page, heading.rows, heading.text)
 
 
 def _is_cut_sentence(before: str, after: str) -> bool:
