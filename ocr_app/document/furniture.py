@@ -83,6 +83,7 @@ def _decided(result: PageResult, edges: PageEdges, repeats: Repeats) -> PageResu
 
 def _placed(region: Region, runs: tuple[Run, ...]) -> PlacedText:
     boxes = [runs[index].box for index in region.run_indices if 0 <= index < len(runs)]
+    boxes = [box for box in boxes if box[2] > box[0] and box[3] > box[1]]  # a run without a place has none
     if not boxes:
         return PlacedText(region.text, None)
     return PlacedText(region.text, _hull(boxes), median(box[3] - box[1] for box in boxes))

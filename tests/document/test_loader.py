@@ -189,3 +189,21 @@ def test_memory_of_the_parent_does_not_grow_with_the_document(make_pdf: MakePdf)
         tracemalloc.stop()
     assert peaks[9] >= page_bytes  # the measure sees pages at all
     assert peaks[-1] <= 1.1 * peaks[9]
+
+
+def test_a_page_with_a_cut_picture_says_what_it_lacks(make_pdf):
+    import pymupdf
+
+    def cut(document: pymupdf.Document) -> None:
+        pixmap = pymupdf.Pixmap(pymupdf.csRGB, (0, 0, 300, 400), False)
+        pixmap.clear_with(255)
+        pixmap.set_rect((20, 20, 280, 60), (0, 0, 0))
+        xref = document[0].insert_image(document[0].rect, stream=pixmap.tobytes("jpeg"))
+        data = document.xref_stream_raw(xref)
+        document.update_stream(xref, data[: len(data) // 2], compress=0)
+        document.xref_set_key(xref, "Filter", "/DCTDecode")
+
+    with open_document(make_pdf(2, edit=cut), LoaderConfig()) as document:
+        first, second = document.pages()
+    assert "part of the page may be missing" in first.lack
+    assert second.lack is None
