@@ -7,7 +7,7 @@ from ocr_app.document.output import document_html, document_json, document_markd
 from ocr_app.ui.jobs import Job
 from ocr_app.ui.report import report_html
 
-MAX_STEM_CHARS = 80
+MAX_STEM_BYTES = 160
 
 
 def _markdown(job: Job, path: Path) -> None:
@@ -58,4 +58,4 @@ def safe_stem(name: str) -> str:
     """The name of an upload without its ending and without what a file system might take for a path."""
     stem = PurePosixPath(name.replace("\\", "/")).stem
     kept = "".join(char if char.isalnum() or char in " -_." else "_" for char in stem).strip(" .")
-    return kept[:MAX_STEM_CHARS] or "document"
+    return kept.encode()[:MAX_STEM_BYTES].decode("utf-8", "ignore") or "document"
