@@ -151,7 +151,7 @@ def _events(source: Path, request: _Request, interrupt: _Interrupt) -> Iterator[
 def _render(results: list[PageResult], source: Path, request: _Request) -> str:
     renderers: dict[str, Callable[[], str]] = {
         "md": lambda: document_markdown(results, furniture=request.furniture),
-        "html": lambda: document_html(results, title=source.name),
+        "html": lambda: document_html(results, title=source.name, furniture=request.furniture),
         "json": lambda: document_json(results, source=source.name),
     }
     return renderers[request.file_format]().rstrip("\n") + "\n"

@@ -38,6 +38,15 @@ def replayable(results: Iterable[PageResult]) -> Iterable[PageResult]:
     return list(results) if isinstance(results, Iterator) else results
 
 
+def result_markdown(result: PageResult, *, furniture: bool = False) -> str:
+    """Markdown of one page. Running headers and page numbers can be written only where the reader told its
+    regions.
+    """
+    if furniture and result.regions:
+        return page_markdown(result.regions, furniture=True)
+    return result.markdown
+
+
 def num_lines_set_aside(result: PageResult) -> int:
     """Printed lines of the page that its Markdown leaves out."""
     return sum(_num_lines(region, result.runs) for region in result.regions if region.is_set_aside)

@@ -8,7 +8,7 @@ text, pictures are not loaded and only links to the web are links.
 from collections.abc import Iterable
 from html import escape
 
-from ocr_app.document.furniture import num_lines_set_aside, set_aside_note, settled
+from ocr_app.document.furniture import num_lines_set_aside, result_markdown, set_aside_note, settled
 from ocr_app.types import PageResult
 
 _STYLE = """
@@ -36,12 +36,15 @@ _HEAD = """<!doctype html>
 """
 
 
-def document_html(results: Iterable[PageResult], *, title: str = "Document") -> str:
+def document_html(results: Iterable[PageResult], *, title: str = "Document", furniture: bool = False) -> str:
     """The document as HTML, a section for every page; a page that was not read well says so and why."""
     from markdown_it import MarkdownIt
 
     renderer = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
-    sections = (_section(result, renderer.render(result.markdown)) for result in settled(results))
+    sections = (
+        _section(result, renderer.render(result_markdown(result, furniture=furniture)))
+        for result in settled(results)
+    )
     return _HEAD.format(title=escape(title), style=_STYLE) + "".join(sections) + "</body>\n</html>\n"
 
 

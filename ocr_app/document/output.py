@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from ocr_app.document.furniture import replayable, settled
+from ocr_app.document.furniture import replayable, result_markdown, settled
 from ocr_app.document.html_output import document_html
 from ocr_app.document.json_output import document_json
 from ocr_app.document.markdown_writer import page_markdown, table_lines
@@ -28,6 +28,7 @@ __all__ = [
     "document_json",
     "document_markdown",
     "document_zip",
+    "result_markdown",
 ]
 
 PageSeparator = Literal["none", "rule", "comment"]
@@ -163,25 +164,20 @@ def document_markdown(
     return "".join(map(joiner.add, settled(pages))) + joiner.finish()
 
 
-def result_markdown(result: PageResult, *, furniture: bool = False) -> str:
-    """Markdown of one page. Running headers and page numbers can be written only where the reader told its
-    regions.
-    """
-    if furniture and result.regions:
-        return page_markdown(result.regions, furniture=True)
-    return result.markdown
-
-
 def document_zip(
-    results: Iterable[PageResult], *, source: str, figures: Mapping[int, Sequence[bytes]] | None = None
+    results: Iterable[PageResult],
+    *,
+    source: str,
+    figures: Mapping[int, Sequence[bytes]] | None = None,
+    furniture: bool = False,
 ) -> bytes:
     """A ZIP of the document as Markdown, HTML and JSON, of every page's Markdown, and of its pictures: JPEGs
     by page index.
     """
     results, figures = list(settled(results)), figures or {}
     files = {
-        "document.md": document_markdown(results) + "\n",
-        "document.html": document_html(results, title=source),
+        "document.md": document_markdown(results, furniture=furniture) + "\n",
+        "document.html": document_html(results, title=source, furniture=furniture),
         "document.json": document_json(results, source=source),
     }
     pictures = {
@@ -194,7 +190,7 @@ def document_zip(
             _figure_name(result.page_number, place)
             for place in range(1, 1 + len(figures.get(result.page_index, ())))
         ]
-        parts = [result.markdown, *(f"![](../{name})" for name in names)]
+        parts = [result_markdown(result, furniture=furniture), *(f"![](../{name})" for name in names)]
         files[f"pages/page-{result.page_number:04d}.md"] = "\n\n".join(filter(None, parts)) + "\n"
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -74,7 +74,8 @@ class DocumentReading:
             self._page_index = page_index
             result = yield from self._page(page_index)
             self._verdicts[result.verdict] += 1
-            self._progress.page_done(self._elapsed_s())
+            if result.verdict is not Verdict.CANCELLED:  # pages never read have no speed
+                self._progress.page_done(self._elapsed_s())
             yield PageFinished(result)
             if not self._is_stopped:  # thousands of cancelled pages need no reading each
                 yield self._telemetry()

@@ -46,7 +46,8 @@ def _region_html(region: Region) -> str:
     if region.kind is RegionKind.HEADING:
         level = min(max(region.level, 1), 6)
         return f"<h{level}>{_pieces_html(region.pieces)}</h{level}>"
-    tag, css_class = TAG_OF_KIND[region.kind]
+    is_body = region.kind is RegionKind.FURNITURE and not region.is_set_aside
+    tag, css_class = TAG_OF_KIND[RegionKind.PARAGRAPH if is_body else region.kind]
     attribute = f' class="{css_class}"' if css_class else ""
     return f"<{tag}{attribute}>{_pieces_html(region.pieces)}</{tag}>"
 

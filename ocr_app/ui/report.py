@@ -8,9 +8,9 @@ from html import escape
 
 from ocr_app import __version__
 from ocr_app.ui.charts import FULL_COLOUR, MIB, SPARSE_COLOUR
-from ocr_app.ui.feed import job_card
 from ocr_app.ui.job_view import JobView
 from ocr_app.ui.jobs import Job, Lane
+from ocr_app.ui.messages import job_card
 from ocr_app.ui.series import Point
 
 WIDTH, HEIGHT, MARGIN = 760, 220, 46
@@ -51,7 +51,8 @@ def _figures(job: Job) -> str:
     if job.comparison:
         card = job_card(job)
         ratio, share = _number(card["kv_ratio"], " times", 1), _number(card["agreement"], "", 3)
-        text += f"<p>Full attention takes {ratio} the KV memory. Share of words that agree: {share}.</p>"
+        text += f"<p>Full attention takes {ratio} the KV memory. Share of words that agree: {share}, "
+        text += f"on {card['agreed_pages']} pages that both have read.</p>"
     return text
 
 
