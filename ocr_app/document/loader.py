@@ -86,7 +86,8 @@ def open_document(
     head, num_bytes = _head_and_size(source)
     if num_bytes > config.max_file_bytes:
         raise TooLargeError(
-            f"The file has {num_bytes / 2**20:.1f} MiB; the limit is {config.max_file_bytes / 2**20:.1f} MiB. "
+            f"The file has {num_bytes / 2**20:.1f} MiB; the limit is {config.max_file_bytes / 2**20:.1f} "
+            "MiB. "
             "Split the file, or raise loader.max_file_bytes."
         )
     order = {

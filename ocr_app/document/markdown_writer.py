@@ -131,7 +131,9 @@ class MarkdownWriter:
         return text
 
     def _open_stream(self, region: Region) -> _TextStream | None:
-        """How the text of a region is written as it comes; None for what is written at its end or not at all."""
+        """How the text of a region is written as it comes; None for what is written at its end or not at
+        all.
+        """
         kind = region.kind
         if kind in (RegionKind.TABLE, RegionKind.CODE) or (
             region.is_set_aside and not self._writes_furniture

@@ -75,7 +75,9 @@ def _open_source(kind: FileKind, source: str | bytes, limits: Limits, password: 
 
 
 def _limit_process(memory_bytes: int) -> None:
-    """Allow `memory_bytes` beyond what the interpreter and libraries take, no file writes and no core dumps."""
+    """Allow `memory_bytes` beyond what the interpreter and libraries take, no file writes and no core
+    dumps.
+    """
     ceiling = _address_space_bytes() + memory_bytes
     resource.setrlimit(resource.RLIMIT_AS, (ceiling, ceiling))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))

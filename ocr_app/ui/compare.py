@@ -67,7 +67,9 @@ class Comparison:
             full.start()
 
     def _estimate(self, view: JobView) -> None:
-        """Full attention keeps every page as the first page was kept, so the first page tells what all need."""
+        """Full attention keeps every page as the first page was kept, so the first page tells what all
+        need.
+        """
         first = min(view.live_after_page, default=None)
         if first is None or not view.finished or view.num_pages_total is None:
             return

@@ -1,4 +1,6 @@
-"""The files a person takes away from a job: Markdown, JSON with boxes, HTML, ZIP and the report of the run."""
+"""The files a person takes away from a job: Markdown, JSON with boxes, HTML, ZIP and the report of the
+run.
+"""
 
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath

@@ -266,7 +266,9 @@ def launch_options(config: AppConfig) -> dict[str, Any]:
 
 
 def default_limit_gib() -> float:
-    """Half of the memory that is free now, in GiB: what a comparison may take without hurting its neighbours."""
+    """Half of the memory that is free now, in GiB: what a comparison may take without hurting its
+    neighbours.
+    """
     return round(max(0.1, psutil.virtual_memory().available / 2 / GIB), 1)
 
 

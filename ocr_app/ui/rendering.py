@@ -57,7 +57,9 @@ def _list_html(items: Iterable[Region]) -> str:
 
 
 def _item_html(item: Region) -> str:
-    """A list item: a bullet glyph of the page gives way to the browser's own, a number stays as it was read."""
+    """A list item: a bullet glyph of the page gives way to the browser's own, a number stays as it was
+    read.
+    """
     text = item.text
     has_bullet = len(text) > 1 and text[0] in BULLETS and text[1] == " "
     pieces = _without_bullet(item.pieces) if has_bullet else item.pieces

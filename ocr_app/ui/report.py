@@ -16,9 +16,11 @@ from ocr_app.ui.series import Point
 WIDTH, HEIGHT, MARGIN = 760, 220, 46
 LANE_NAMES = {"sparse": "SR-SWA", "full": "Full attention", "rswa": "R-SWA"}
 STYLE = """
-body{font:15px/1.55 system-ui,sans-serif;max-width:840px;margin:40px auto;padding:0 20px;color:#1d2530;background:#fff}
+body{font:15px/1.55 system-ui,sans-serif;max-width:840px;margin:40px auto;padding:0 20px;
+color:#1d2530;background:#fff}
 h1{font-size:24px}h2{font-size:17px;margin:32px 0 8px}table{border-collapse:collapse;font-size:14px}
-td,th{border:1px solid #dfe3e0;padding:3px 10px;text-align:left}svg{width:100%;height:auto}small{color:#5b6675}
+td,th{border:1px solid #dfe3e0;padding:3px 10px;text-align:left}
+svg{width:100%;height:auto}small{color:#5b6675}
 """
 
 

@@ -144,8 +144,8 @@ def test_no_pages_is_an_error_of_its_own():
     header = b"%PDF-1.4\n"
     offsets = (len(header), len(header + catalog), len(header + catalog + tree))
     table = (
-        b"xref\n0 3\n0000000000 65535 f \n%010d 00000 n \n%010d 00000 n \ntrailer<</Root 1 0 R/Size 3>>\nstartxref\n%d\n%%%%EOF"
-        % offsets
+        b"xref\n0 3\n0000000000 65535 f \n%010d 00000 n \n%010d 00000 n \n"
+        b"trailer<</Root 1 0 R/Size 3>>\nstartxref\n%d\n%%%%EOF" % offsets
     )
     with pytest.raises(NoPagesError):
         open_document(header + catalog + tree + table, LOW)

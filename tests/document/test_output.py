@@ -16,7 +16,10 @@ from ocr_app.document.markdown_writer import page_markdown
 from ocr_app.document.output import MarkdownJoiner, document_markdown, document_zip
 from ocr_app.types import PageResult, Piece, Region, RegionKind, Run, Verdict
 
-HOSTILE = '<script>alert(1)</script> [click](javascript:alert(1)) ![x](http://evil/x.png) <img src=x onerror=alert(1)> "&lt;'
+HOSTILE = (
+    "<script>alert(1)</script> [click](javascript:alert(1)) ![x](http://evil/x.png) "
+    '<img src=x onerror=alert(1)> "&lt;'
+)
 
 
 def region(text: str, kind: RegionKind = RegionKind.PARAGRAPH, **fields) -> Region:

@@ -1,4 +1,6 @@
-"""A line at the edge may be left out only where something proves it to be a running head; all else is body."""
+"""A line at the edge may be left out only where something proves it to be a running head; all else is
+body.
+"""
 
 import pytest
 
