@@ -115,7 +115,7 @@ def test_text_is_linked_to_the_picture_searched_copied_and_downloaded(
     page.check("#ls-furniture")
     page.wait_for_function("() => document.querySelector('.ls-body pre')?.textContent.includes('mill')")
     page.wait_for_timeout(500)
-    assert "old mill" in download(page, "markdown", tmp_path / "whole.md").read_text()
+    assert "old mill" in download(page, "markdown", tmp_path / "alpha.md").read_text()
     pages = json.loads(download(page, "json", tmp_path / "alpha.json").read_text())["pages"]
     assert [len(one["runs"]) > 5 for one in pages] == [True] * 3
     assert "old mill" in download(page, "html", tmp_path / "alpha.html").read_text()
