@@ -142,12 +142,13 @@ def _leaves(tree: Mapping[Any, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def _model_name(value: Any) -> Any:
-    """A registry name from the ways a model is written: `Unlimited-OCR-2` → `unlimited_ocr2`."""
-    return (
-        re.sub(r"[-_. ](\d+)$", r"\1", value.strip()).replace("-", "_").lower()
-        if isinstance(value, str)
-        else value
-    )
+    """A registry name from the ways a model is written: `Unlimited-OCR-2` and `unlimited_ocr_v2` are
+    `unlimited_ocr2`. The owner in front of a checkpoint's name, as in `baidu/Unlimited-OCR`, goes.
+    """
+    if not isinstance(value, str):
+        return value
+    name = re.sub(r"[-_. ]+", "_", value.strip().rpartition("/")[2].lower())
+    return re.sub(r"_v?(\d+)$|(?<=ocr)v(\d+)$", r"\1\2", name)
 
 
 def _mode(value: Any) -> str:
@@ -158,9 +159,13 @@ def _same(value: Any) -> Any:
     return value
 
 
+# settings that people write in more ways than one: serving guides say INFO, and Unlimited-OCR-2
+WRITTEN_AS: dict[str, Callable[[Any], Any]] = {"server.log_level": str.lower, "reader.model": _model_name}
+
 GUIDE_SECTIONS = {"model", "inference", "inference.sr_swa", "inference.continuous_decode"}
 GUIDE_KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "model.type": ("reader.model", _model_name),
+    "model": ("reader.model", _same),  # without a section of its own
+    "model.type": ("reader.model", _same),
     "model.weight_path": ("reader.weight_path", _same),
     "inference.sr_swa.window_size": ("sparsity.page_window", _same),
     "inference.sr_swa.sparsity_ratio": ("sparsity.sparsity_ratio", _same),
@@ -191,11 +196,9 @@ def _unknown(name: str, known: Any, source: str) -> str:
 def _setting(key: str, value: Any, source: str) -> _Setting:
     try:
         parsed = _parse(KINDS[key], value)
-        return _Setting(
-            parsed.lower() if key == "server.log_level" else parsed, source
-        )  # serving guides write INFO
     except ValueError as error:
         raise ConfigError(f"{key} is {value!r} ({source}); it must be {error}.") from None
+    return _Setting(WRITTEN_AS.get(key, _same)(parsed), source)
 
 
 def _parse(kind: Any, value: Any) -> Any:

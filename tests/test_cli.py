@@ -225,3 +225,35 @@ def test_benches_are_listed_and_an_unknown_one_is_refused(capsys):
 def test_models_are_listed(capsys):
     assert main(["models"]) == 0
     assert capsys.readouterr().out.splitlines() == ["embedded (default)", "plain"]
+
+
+def test_a_very_long_name_is_shortened_and_later_files_are_read(two_page_pdf: Path, tmp_path: Path):
+    (tmp_path / "out").mkdir()
+    long = [tmp_path / f"{'ä' * 120}{ending}.pdf" for ending in ("one", "two")]
+    for path, text in zip(long, ("Iron anvil", "Brass bell"), strict=True):
+        draw(path, [text])
+    assert parse(*long, two_page_pdf, "-o", tmp_path / "out", "--quiet") == 0
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert len(names) == 3
+    assert names[0] == "two.md"
+    assert all(len(name.encode()) <= 210 and name.startswith("ä" * 90) for name in names[1:])
+    texts = {(tmp_path / "out" / name).read_text().strip() for name in names[1:]}
+    assert texts == {"Iron anvil", "Brass bell"}
+
+
+def test_what_is_to_know_of_pages_is_said_once(two_page_pdf: Path, tmp_path: Path, capsys):
+    assert (
+        parse(two_page_pdf, "-o", tmp_path / "a.md", "--set", "loader.max_pixels=40000", "--dpi", "300") == 0
+    )
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[0].strip() for line in lines[1:]] == ["pages 1-2"]
+    assert "instead of 300" in lines[1]
+
+
+def test_a_picture_cut_short_is_done_with_warnings(tmp_path: Path, capsys):
+    with pymupdf.open() as document:
+        document.new_page(width=440, height=600).insert_text((20, 50), "Copper kettle", fontsize=40)
+        data = document[0].get_pixmap(dpi=100).tobytes("jpeg")
+    (tmp_path / "cut.jpg").write_bytes(data[: len(data) * 2 // 3])
+    assert parse(tmp_path / "cut.jpg", "-o", tmp_path / "a.md") == 2
+    assert "page 1 incomplete: A part of the page may be missing" in capsys.readouterr().err

@@ -9,7 +9,8 @@ import pytest
 
 from ocr_app.config import AppConfig, LoaderConfig
 from ocr_app.config_sources import ENV_NAMES, KINDS, load_config
-from ocr_app.errors import ConfigError
+from ocr_app.errors import ConfigError, ModelMissingError
+from ocr_app.models.base import open_reader
 
 GUIDE_FILE = """
 model:
@@ -83,6 +84,30 @@ def test_the_serving_guide_file_is_accepted_as_written(yaml_file):
     )
     assert config.loader.max_pages == 2048
     assert (config.server.host, config.server.port, config.server.log_level) == ("0.0.0.0", 8080, "info")
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("unlimited_ocr_v2", "unlimited_ocr2"),
+        ("unlimited-ocr-v2", "unlimited_ocr2"),
+        ("Unlimited-OCR-2", "unlimited_ocr2"),
+        ("baidu/Unlimited-OCR", "unlimited_ocr"),
+        ("DeepSeek-OCR-2", "deepseek_ocr2"),
+        ("Plain", "plain"),
+    ],
+)
+def test_a_model_is_found_however_it_is_written(yaml_file, written: str, name: str):
+    for text in (f"model: {written}", f"model: {{type: {written}}}", f"reader: {{model: {written}}}"):
+        assert load_config({}, {}, yaml_file(text)).reader.model == name
+    assert load_config({"reader.model": written}, {}).reader.model == name
+    assert load_config({}, {"OCR_APP_MODEL": written}).reader.model == name
+
+
+def test_a_known_model_that_is_not_here_is_missing_and_no_wrong_setting(yaml_file):
+    config = load_config({}, {}, yaml_file("model: unlimited_ocr_v2"))
+    with pytest.raises(ModelMissingError, match="unlimited_ocr2.*embedded, plain"):
+        open_reader(config)
 
 
 def test_continuous_decode_off_means_full_attention(yaml_file):

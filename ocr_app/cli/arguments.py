@@ -21,7 +21,9 @@ SETTINGS = {
 
 
 class Parser(argparse.ArgumentParser):
-    """Wrong usage ends like any other wrong setting: argparse's own code 2 means "done with warnings" here."""
+    """Wrong usage ends like any other wrong setting: argparse's own code 2 means "done with warnings"
+    here.
+    """
 
     def error(self, message: str) -> NoReturn:
         self.print_usage()

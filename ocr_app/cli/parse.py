@@ -14,11 +14,12 @@ from types import FrameType
 
 from ocr_app.cli.arguments import settings
 from ocr_app.cli.files import choose_format, output_paths, write_whole
-from ocr_app.cli.progress import ProgressBar, summary, warnings
+from ocr_app.cli.progress import ProgressBar, notes, summary, warnings
 from ocr_app.config import AppConfig
 from ocr_app.config_sources import load_config
+from ocr_app.document.furniture import settled
 from ocr_app.document.output import MarkdownJoiner, document_html, document_json, document_markdown
-from ocr_app.errors import FileMissingError, OCRError, PasswordRequiredError
+from ocr_app.errors import FileMissingError, OCRError, OutputError, PasswordRequiredError
 from ocr_app.pipeline import parse_document
 from ocr_app.types import DocumentFinished, Event, Outcome, PageFinished, PageResult
 
@@ -84,12 +85,23 @@ def _parse_or_report(
     try:
         return _parse(source, target, request, interrupt)
     except OCRError as error:
-        if with_traceback:
-            logging.getLogger(__name__).exception("%s", source.name)
-        print(f"longscribe: {source.name}: {error}", file=sys.stderr)
-        return error.exit_code
+        return _report(source, error, with_traceback=with_traceback)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):  # nobody reads what is written: no file can change that
+            raise
+        reason = error.strerror or type(error).__name__
+        return _report(
+            source, OutputError(f"The file system refused: {reason}."), with_traceback=with_traceback
+        )
     finally:
         interrupt.has_work = False
+
+
+def _report(source: Path, error: OCRError, *, with_traceback: bool) -> int:
+    if with_traceback:
+        logging.getLogger(__name__).exception("%s", source.name)
+    print(f"longscribe: {source.name}: {error}", file=sys.stderr)
+    return error.exit_code
 
 
 def _parse(source: Path, target: Path | None, request: _Request, interrupt: _Interrupt) -> int:
@@ -106,11 +118,13 @@ def _parse(source: Path, target: Path | None, request: _Request, interrupt: _Int
                 if streams:
                     _print(joiner.add(event.result))
     assert isinstance(event, DocumentFinished)
-    if target is not None:
-        write_whole(target, _render(results, source, request))
+    if streams:
+        _print(joiner.finish() + "\n")
     else:
-        _print("\n" if streams else _render(results, source, request))
-    return _tell(source.name, event, results, is_quiet=request.is_quiet)
+        results = list(settled(results))
+        text = _render(results, source, request)
+        _print(text) if target is None else write_whole(target, text)
+    return _tell(source.name, event, results, request)
 
 
 def _events(source: Path, request: _Request, interrupt: _Interrupt) -> Iterator[Event]:
@@ -137,17 +151,20 @@ def _events(source: Path, request: _Request, interrupt: _Interrupt) -> Iterator[
 def _render(results: list[PageResult], source: Path, request: _Request) -> str:
     renderers: dict[str, Callable[[], str]] = {
         "md": lambda: document_markdown(results, furniture=request.furniture),
-        "html": lambda: document_html(results, title=source.name),
+        "html": lambda: document_html(results, title=source.name, furniture=request.furniture),
         "json": lambda: document_json(results, source=source.name),
     }
     return renderers[request.file_format]().rstrip("\n") + "\n"
 
 
-def _tell(name: str, finished: DocumentFinished, results: list[PageResult], *, is_quiet: bool) -> int:
-    """Say on standard error how it ended, every page that is not good included. Returns the exit code."""
+def _tell(name: str, finished: DocumentFinished, results: list[PageResult], request: _Request) -> int:
+    """Say on standard error how it ended: every page that is not good, and what else is to know of pages.
+    Returns the exit code.
+    """
     lines = warnings(results)
-    if lines or not is_quiet:
-        print("\n".join([summary(name, finished), *lines]), file=sys.stderr)
+    if lines or not request.is_quiet:
+        said = [] if request.is_quiet else notes(results, furniture=request.furniture)
+        print("\n".join([summary(name, finished), *lines, *said]), file=sys.stderr)
     return 0 if finished.outcome is Outcome.DONE else DONE_WITH_WARNINGS
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
+from ocr_app.document.furniture import num_lines_set_aside, set_aside_note
 from ocr_app.types import DocumentFinished, Event, PageFinished, PageResult, Telemetry
 
 LAYOUT = "{desc} {n}/{total} |{bar}| "
@@ -60,6 +61,19 @@ def warnings(results: Iterable[PageResult]) -> list[str]:
             for numbers in _stretches([result.page_number for result in group])
         ]
     return lines
+
+
+def notes(results: Iterable[PageResult], *, furniture: bool) -> list[str]:
+    """One line for each thing to know about pages that were read, and one for all lines set aside."""
+    pages: dict[str, list[int]] = {}
+    num_aside = 0
+    for result in results:
+        num_aside += 0 if furniture else num_lines_set_aside(result)
+        for note in result.notes:
+            pages.setdefault(note, []).append(result.page_number)
+    lines = [f"  {', '.join(_stretches(numbers))}: {note}" for note, numbers in pages.items()]
+    aside = set_aside_note(num_aside)
+    return [*lines, f"  {aside}"] if aside else lines
 
 
 def _status(event: Telemetry, counts: dict[str, int]) -> list[str]:

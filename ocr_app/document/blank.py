@@ -4,7 +4,11 @@ Ink is what differs from the paper (the median colour) by more than print showin
 A page with no spot of ink larger than a speck is blank. Runs in the renderer.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
+
+from ocr_app.types import Box
 
 _MIN_CONTRAST = 32  # of 255: show-through and scanner noise lie well below, pale grey print above
 _STROKE_INCH = (
@@ -66,3 +70,11 @@ def _largest_mass(ink: np.ndarray, cell: int) -> int:
     rows = np.add.reduceat(ink.astype(np.int32), range(0, ink.shape[0], cell), axis=0)
     counts = np.pad(np.add.reduceat(rows, range(0, ink.shape[1], cell), axis=1), ((0, 1), (0, 1)))
     return int((counts[:-1, :-1] + counts[1:, :-1] + counts[:-1, 1:] + counts[1:, 1:]).max())
+
+
+def ink_share(pixels: np.ndarray, left_out: Sequence[Box] = ()) -> float:
+    """Share of the page that is ink, outside of the boxes left out. pixels: (H, W, 3) uint8."""
+    ink = _ink(pixels, _paper_colour(pixels))
+    for left, top, right, bottom in left_out:
+        ink[max(0, int(top)) : int(bottom) + 1, max(0, int(left)) : int(right) + 1] = False
+    return float(ink.mean())

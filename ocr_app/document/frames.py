@@ -19,7 +19,9 @@ Header = dict[str, Any]
 
 
 class Channel:
-    """Two pipe ends. Raises EOFError when the other side is gone and TimeoutError when the deadline passes."""
+    """Two pipe ends. Raises EOFError when the other side is gone and TimeoutError when the deadline
+    passes.
+    """
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self._read_fd = read_fd

@@ -8,6 +8,7 @@ text, pictures are not loaded and only links to the web are links.
 from collections.abc import Iterable
 from html import escape
 
+from ocr_app.document.furniture import num_lines_set_aside, result_markdown, set_aside_note, settled
 from ocr_app.types import PageResult
 
 _STYLE = """
@@ -35,18 +36,27 @@ _HEAD = """<!doctype html>
 """
 
 
-def document_html(results: Iterable[PageResult], *, title: str = "Document") -> str:
+def document_html(results: Iterable[PageResult], *, title: str = "Document", furniture: bool = False) -> str:
     """The document as HTML, a section for every page; a page that was not read well says so and why."""
     from markdown_it import MarkdownIt
 
     renderer = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
-    sections = (_section(result, renderer.render(result.markdown)) for result in results)
+    sections = (
+        _section(result, renderer.render(result_markdown(result, furniture=furniture)))
+        for result in settled(results)
+    )
     return _HEAD.format(title=escape(title), style=_STYLE) + "".join(sections) + "</body>\n</html>\n"
 
 
 def _section(result: PageResult, body: str) -> str:
     number = result.page_number
-    return f'<section id="page-{number}">\n<p class="page">Page {number}{_warning(result)}</p>\n{body}</section>\n'
+    head = f'<p class="page" dir="ltr">Page {number}{_warning(result)}{_aside(result)}</p>'
+    return f'<section id="page-{number}" dir="auto">\n{head}\n{body}</section>\n'
+
+
+def _aside(result: PageResult) -> str:
+    note = set_aside_note(num_lines_set_aside(result))
+    return f" · {escape(note.partition(';')[0])}" if note else ""
 
 
 def _warning(result: PageResult) -> str:

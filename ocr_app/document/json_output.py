@@ -1,10 +1,14 @@
-"""Finished pages as JSON: text, regions and boxes, with the coordinate space stated. Knows page records only."""
+"""Finished pages as JSON: text, regions and boxes, with the coordinate space stated. Knows page records
+only.
+"""
 
 import json
 from collections.abc import Iterable
 from typing import Any
 
 from ocr_app import __version__
+from ocr_app.document.furniture import num_lines_set_aside, set_aside_note, settled
+from ocr_app.document.page_joints import WordJoint, word_joints
 from ocr_app.types import Box, PageResult, Piece, Region, RegionKind, Run, Verdict, cell_text
 
 SCHEMA_VERSION = 1
@@ -15,8 +19,8 @@ COORDINATES = {
     "origin": "top left of the upright page image",
     "box": "[x0, y0, x1, y1]",
     "upright": (
-        "The page as its file asks (rotation, already applied), then turned clockwise by `turn` degrees and straightened "
-        "by `skew` degrees. To points of the page: pixel / dpi * 72."
+        "The page as its file asks (rotation, already applied), then turned clockwise by `turn` degrees and "
+        "straightened by `skew` degrees. To points of the page: pixel / dpi * 72."
     ),
 }
 
@@ -28,6 +32,7 @@ def document_json(results: Iterable[PageResult], *, source: str) -> str:
 
 def document_record(results: Iterable[PageResult], *, source: str) -> dict[str, Any]:
     """The same as plain values."""
+    results = list(settled(results))
     pages = [page_record(result) for result in results]
     counts = {verdict.value: sum(page["verdict"] == verdict.value for page in pages) for verdict in Verdict}
     return {
@@ -38,7 +43,19 @@ def document_record(results: Iterable[PageResult], *, source: str) -> dict[str, 
         "has_warnings": any(not page["is_good"] for page in pages),
         "verdict_counts": {name: count for name, count in counts.items() if count},
         "coordinates": COORDINATES,
+        "word_joints": [_joint_record(*joint) for joint in word_joints(results)],
         "pages": pages,
+    }
+
+
+def _joint_record(result: PageResult, joint: WordJoint) -> dict[str, Any]:
+    """A word that the Markdown of the whole document joins; each page's own Markdown keeps its half."""
+    return {
+        "after_page": result.page_number - 1,
+        "before_page": result.page_number,
+        "word": joint.word,
+        "hyphen": joint.hyphen,
+        "is_dropped": joint.is_dropped,
     }
 
 
@@ -55,7 +72,8 @@ def page_record(result: PageResult) -> dict[str, Any]:
         "verdict": result.verdict.value,
         "is_good": result.verdict.is_good,
         "reason": result.reason,
-        "notes": list(result.notes),
+        "notes": page_notes(result),
+        "num_lines_set_aside": num_lines_set_aside(result),
         "size": size,
         "dpi": result.dpi,
         "rotation": result.rotation,
@@ -73,6 +91,11 @@ def page_record(result: PageResult) -> dict[str, Any]:
     }
 
 
+def page_notes(result: PageResult) -> list[str]:
+    """What a person should know about a page beside its verdict, lines that were set aside included."""
+    return [*result.notes, *filter(None, [set_aside_note(num_lines_set_aside(result))])]
+
+
 def _region_record(region: Region, runs: tuple[Run, ...]) -> dict[str, Any]:
     indices = list(region.run_indices)
     record = {
@@ -85,6 +108,8 @@ def _region_record(region: Region, runs: tuple[Run, ...]) -> dict[str, Any]:
     }
     if region.level:
         record["level"] = region.level
+    if region.kind is RegionKind.FURNITURE:
+        record["is_set_aside"] = region.is_set_aside
     if region.kind is RegionKind.TABLE:
         record["rows"] = [[_cell_record(cell) for cell in row] for row in region.rows]
     return record

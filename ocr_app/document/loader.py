@@ -4,7 +4,7 @@ Limits are checked before work is done. All parsing happens in the renderer, a p
 sees sizes and pixels only, and knows nothing of PDF or image libraries, models or text.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from types import TracebackType
 
@@ -29,7 +29,7 @@ class Document:
         self.is_repaired: bool = info["is_repaired"]
         self.notes: tuple[str, ...] = tuple(info["notes"])
 
-    def pages(self) -> Iterator[PageImage | PageFailure]:
+    def pages(self) -> Generator[PageImage | PageFailure, None, None]:
         """Yield one item for every index of `page_indices`, drawn when it is asked for. Closing the iterator
         ends the renderer.
 
@@ -70,6 +70,7 @@ class Document:
             rotation=header["rotation"],
             is_blank=header["is_blank"],
             notes=tuple(header["notes"]),
+            lack=header["lack"],
         )
 
 
@@ -85,7 +86,8 @@ def open_document(
     head, num_bytes = _head_and_size(source)
     if num_bytes > config.max_file_bytes:
         raise TooLargeError(
-            f"The file has {num_bytes / 2**20:.1f} MiB; the limit is {config.max_file_bytes / 2**20:.1f} MiB. "
+            f"The file has {num_bytes / 2**20:.1f} MiB; the limit is {config.max_file_bytes / 2**20:.1f} "
+            "MiB. "
             "Split the file, or raise loader.max_file_bytes."
         )
     order = {

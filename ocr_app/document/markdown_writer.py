@@ -33,7 +33,8 @@ class MarkdownWriter:
     """Write one page. Each call returns the Markdown that became final by it; joined, the returns are
     `markdown`.
 
-    Regions called furniture are recorded, and written only when `furniture` is set.
+    Regions called furniture are recorded, and written as paragraphs only where they are kept or `furniture`
+    is set.
     """
 
     def __init__(self, *, furniture: bool = False) -> None:
@@ -59,11 +60,19 @@ class MarkdownWriter:
         return tuple(self._regions)
 
     def start_region(
-        self, kind: RegionKind, level: int = 0, *, is_continuation: bool = False, is_tight: bool = False
+        self,
+        kind: RegionKind,
+        level: int = 0,
+        *,
+        is_continuation: bool = False,
+        is_tight: bool = False,
+        is_kept: bool = False,
     ) -> str:
         """Close the open region and open another."""
         text = self.finish()
-        self._region = Region(kind, level=level, is_continuation=is_continuation, is_tight=is_tight)
+        self._region = Region(
+            kind, level=level, is_continuation=is_continuation, is_tight=is_tight, is_kept=is_kept
+        )
         self._rows = [[[]]]
         self._stream = self._open_stream(self._region)
         self._has_line_break = False
@@ -122,10 +131,12 @@ class MarkdownWriter:
         return text
 
     def _open_stream(self, region: Region) -> _TextStream | None:
-        """How the text of a region is written as it comes; None for what is written at its end or not at all."""
+        """How the text of a region is written as it comes; None for what is written at its end or not at
+        all.
+        """
         kind = region.kind
         if kind in (RegionKind.TABLE, RegionKind.CODE) or (
-            kind is RegionKind.FURNITURE and not self._writes_furniture
+            region.is_set_aside and not self._writes_furniture
         ):
             return None
         if kind is RegionKind.LIST_ITEM and not region.is_continuation:
@@ -231,7 +242,11 @@ def region_markdown(region: Region) -> str:
 
 def _replay(writer: MarkdownWriter, region: Region) -> None:
     writer.start_region(
-        region.kind, region.level, is_continuation=region.is_continuation, is_tight=region.is_tight
+        region.kind,
+        region.level,
+        is_continuation=region.is_continuation,
+        is_tight=region.is_tight,
+        is_kept=region.is_kept,
     )
     for piece in region.pieces:
         writer.add_piece(piece)

@@ -26,7 +26,8 @@ def _parse_part(part: str, text: str, page_count: int) -> range:
     match = _PART.fullmatch(part)
     if match is None or not (match["first"] or match["last"]) or (match["last"] and not match["dash"]):
         raise PageRangeError(
-            f"The page range {_shortened(text)!r} has a part that cannot be read: {_shortened(part)!r}. {_REMEDY}"
+            f"The page range {_shortened(text)!r} has a part that cannot be read: {_shortened(part)!r}. "
+            f"{_REMEDY}"
         )
     first = int(match["first"] or 1)
     last = int(match["last"] or page_count) if match["dash"] else first
@@ -36,11 +37,13 @@ def _parse_part(part: str, text: str, page_count: int) -> range:
         )
     if first > page_count:
         raise PageRangeError(
-            f"The page range {_shortened(text)!r} asks for page {first}; the document has {page_count} page(s)."
+            f"The page range {_shortened(text)!r} asks for page {first}; the document has {page_count} "
+            "page(s)."
         )
     if last < first:
         raise PageRangeError(
-            f"The page range {_shortened(text)!r} has the part {part!r}, which runs backwards. Write {last}-{first}."
+            f"The page range {_shortened(text)!r} has the part {part!r}, which runs backwards. Write "
+            f"{last}-{first}."
         )
     return range(first - 1, min(last, page_count))
 

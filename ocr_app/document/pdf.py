@@ -134,11 +134,14 @@ def _tells_of_loss(warnings: str) -> bool:
 
 
 def _pixels(pixmap: Any) -> np.ndarray:
-    """A copy of the pixmap as (H, W, 3): its own memory goes when the pixmap does, whoever still looks at it."""
+    """A copy of the pixmap as (H, W, 3): its own memory goes when the pixmap does, whoever still looks at
+    it.
+    """
     rows = np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.stride)
     return np.ascontiguousarray(rows[:, : pixmap.width * 3]).reshape(pixmap.height, pixmap.width, 3)
 
 
 def _reduced_note(width_pt: float, height_pt: float, wanted: int, dpi: float) -> str:
     size = f"{width_pt / 72 * 25.4:.0f} x {height_pt / 72 * 25.4:.0f} mm"
-    return f"The page is large ({size}): drawn at {dpi:.3g} dpi instead of {wanted} to stay within the pixel limit."
+    change = f"drawn at {dpi:.3g} dpi instead of {wanted}"
+    return f"The page is large ({size}): {change} to stay within the pixel limit."

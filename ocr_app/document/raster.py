@@ -56,7 +56,10 @@ class RasterSource:
         reduced_dpi = dpi * width_now / stored_width
         if reduced_dpi < dpi * 0.999:
             notes += (
-                f"The image is large: reduced from {dpi:.3g} to {reduced_dpi:.3g} dpi to stay within the pixel limit.",
+                (
+                    f"The image is large: reduced from {dpi:.3g} to {reduced_dpi:.3g} dpi to stay within the "
+                    "pixel limit."
+                ),
             )
         height_px, width_px = pixels.shape[:2]
         return Drawing(
@@ -77,7 +80,8 @@ class RasterSource:
         if width * height > max_pixels:
             raise error_class(
                 f"The image is {width} x {height} pixels ({width * height / 1e6:.0f} megapixels); "
-                f"the renderer's memory allows {max_pixels / 1e6:.0f}. Reduce the image, or raise loader.renderer_memory_bytes."
+                f"the renderer's memory allows {max_pixels / 1e6:.0f}. "
+                "Reduce the image, or raise loader.renderer_memory_bytes."
             )
 
     def _decode(self) -> tuple[Image.Image, bool]:
@@ -110,7 +114,8 @@ def _open(source: bytes | str, kind: FileKind) -> Image.Image:
         return Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=[kind.value])
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         raise DamagedFileError(
-            f"The file starts like a {kind.value} image, but is damaged: 0 pages could be read. Save or download it again."
+            f"The file starts like a {kind.value} image, but is damaged: 0 pages could be read. Save or "
+            "download it again."
         ) from error
 
 

@@ -17,6 +17,7 @@ from ocr_app.errors import OCRError, PageRenderError
 
 _SIGNS_OF_NO_MEMORY = ("malloc", "calloc", "realloc", "memory")
 _MORE_MEMORY = "Lower the resolution, or raise loader.renderer_memory_bytes."
+_PARTIAL = "A part of the page may be missing: it is damaged, or drawing it needs more memory than allowed."
 
 
 def main() -> None:
@@ -74,7 +75,9 @@ def _open_source(kind: FileKind, source: str | bytes, limits: Limits, password: 
 
 
 def _limit_process(memory_bytes: int) -> None:
-    """Allow `memory_bytes` beyond what the interpreter and libraries take, no file writes and no core dumps."""
+    """Allow `memory_bytes` beyond what the interpreter and libraries take, no file writes and no core
+    dumps.
+    """
     ceiling = _address_space_bytes() + memory_bytes
     resource.setrlimit(resource.RLIMIT_AS, (ceiling, ceiling))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -122,10 +125,6 @@ def _description(drawing: Drawing) -> Header:
             f"what is on the page is damaged, or drawing it needs more memory than allowed. {_MORE_MEMORY}"
         )
     notes = drawing.notes
-    if drawing.is_partial:
-        notes += (
-            "A part of the page may be missing: it is damaged, or drawing it needs more memory than allowed.",
-        )
     if is_empty and is_dark(drawing.pixels):
         notes += ("The page is a single dark surface without text.",)
     height_px, width_px = drawing.pixels.shape[:2]
@@ -135,7 +134,13 @@ def _description(drawing: Drawing) -> Header:
         "width_pt": drawing.width_pt,
         "height_pt": drawing.height_pt,
     }
-    return sizes | {"dpi": drawing.dpi, "rotation": drawing.rotation, "is_blank": is_empty, "notes": notes}
+    return sizes | {
+        "dpi": drawing.dpi,
+        "rotation": drawing.rotation,
+        "is_blank": is_empty,
+        "notes": notes,
+        "lack": _PARTIAL if drawing.is_partial else None,
+    }
 
 
 def _reason(error: Exception) -> str:

@@ -89,7 +89,9 @@ class RendererProcess:
             self._discard()
 
     def close(self) -> None:
-        """End the process for good. A page being drawn in another thread ends there with RendererClosedError."""
+        """End the process for good. A page being drawn in another thread ends there with
+        RendererClosedError.
+        """
         with self._guard:
             self._is_closed = True
             if self._process is not None:
@@ -135,7 +137,9 @@ class RendererProcess:
         code = self._discard()
         if self._is_closed:
             raise RendererClosedError
-        return f"ended unexpectedly ({signal.Signals(-code).name if code is not None and code < 0 else f'exit code {code}'})"
+        is_signal = code is not None and code < 0
+        cause = signal.Signals(-code).name if is_signal else f"exit code {code}"
+        return f"ended unexpectedly ({cause})"
 
     def _discard(self) -> int | None:
         """Kill and reap the process and close its pipes. Returns its exit status, one of its own where it had

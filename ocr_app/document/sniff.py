@@ -52,7 +52,8 @@ def sniff(head: bytes) -> FileKind:
     if b"%PDF-" in head[:HEAD_BYTES]:
         return FileKind.PDF
     raise UnsupportedFileError(
-        f"The file is neither a PDF nor an image (PNG, JPEG, WebP, BMP, GIF, TIFF); it looks like {_lookalike(head)}."
+        "The file is neither a PDF nor an image (PNG, JPEG, WebP, BMP, GIF, TIFF); it looks like "
+        f"{_lookalike(head)}."
     )
 
 

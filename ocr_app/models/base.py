@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Protocol
 
 from ocr_app.config import AppConfig
-from ocr_app.errors import ConfigError
+from ocr_app.errors import ConfigError, ModelMissingError
 from ocr_app.types import Box, KVSample, PageImage, PageReading, Run, TextDelta
 
 
@@ -64,6 +64,9 @@ READERS: dict[str, str] = {
 }
 
 
+# checkpoints that people name, and that nothing here can load
+NOT_HERE = ("unlimited_ocr", "unlimited_ocr2", "deepseek_ocr", "deepseek_ocr2")
+
 # readers that compute nothing with PyTorch: a device is nothing to them
 WITHOUT_DEVICE = {"plain"}
 
@@ -74,8 +77,15 @@ def uses_gpu(config: AppConfig) -> bool:
 
 
 def open_reader(config: AppConfig) -> ReaderSession:
-    """Open the reader that `config.reader.model` names. Raises ConfigError for an unknown name."""
+    """Open the reader that `config.reader.model` names. Raises ConfigError for an unknown name, and
+    ModelMissingError for a known one that cannot be had here.
+    """
     target = READERS.get(config.reader.model)
+    if target is None and config.reader.model in NOT_HERE:
+        raise ModelMissingError(
+            f"The model {config.reader.model} is not available here. Set reader.model to one of "
+            f"{', '.join(sorted(READERS))}."
+        )
     if target is None:
         raise ConfigError(
             f"model is {config.reader.model!r}; it must be one of {', '.join(sorted(READERS))}."

@@ -14,7 +14,7 @@ from ocr_app.config import AppConfig
 from ocr_app.document.loader import open_document
 from ocr_app.models.base import ReaderSession, open_reader
 from ocr_app.pipeline.feed import Clock, Document, PageFeed
-from ocr_app.pipeline.run import Run
+from ocr_app.pipeline.reading import DocumentReading
 from ocr_app.telemetry import MemoryProbe
 from ocr_app.types import Event
 
@@ -67,8 +67,8 @@ def read_pages(
     feed = PageFeed(document, session, clock)
     probe = MemoryProbe()
     try:
-        yield from Run(
-            feed, document, session, probe, config.reader.page_timeout_s, should_stop, clock, started_s
+        yield from DocumentReading(
+            feed, document, session, probe, config.reader, should_stop, clock, started_s
         ).events()
     finally:
         feed.close()

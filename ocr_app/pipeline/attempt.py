@@ -1,6 +1,7 @@
 """The reading of one page: how long the reader may work, what it wrote, and how it ended."""
 
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 
 from ocr_app.models.base import PreparedPage, ReaderSession
 from ocr_app.pipeline.feed import Clock, failure_reason
@@ -23,9 +24,11 @@ class PageAttempt:
         page: PreparedPage,
         is_stopping: Callable[[], bool],
         timeout_s: float,
+        max_chars: int,
         clock: Clock,
     ) -> None:
         self.written: list[str] = []
+        self._num_chars = 0
         self.reading: PageReading | None = None
         self.error: Exception | None = None
         self.busy_s = 0.0
@@ -36,6 +39,7 @@ class PageAttempt:
         self._page = page
         self._is_stopping = is_stopping
         self._timeout_s = timeout_s
+        self._max_chars = max_chars
         self._clock = clock
 
     def items(self) -> Iterator[TextDelta | KVSample]:
@@ -44,15 +48,23 @@ class PageAttempt:
         try:
             while (item := self._next(stream)) is not None:
                 if isinstance(item, PageReading):
-                    self.reading = item
+                    self._take_reading(item)
                     return
                 if isinstance(item, TextDelta):
+                    item = self._capped(item)
                     self.written.append(item.text)
                 yield item
+                if self._cut is Verdict.TOKEN_CAP:
+                    return
                 if self.should_stop() and self.busy_s - self._cut_s > STOP_GRACE_S:
                     return
         finally:
             stream.close()
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether the page ended otherwise than the reader ended it."""
+        return self._cut is not None or self.error is not None
 
     def should_stop(self) -> bool:
         """Asked by the reader every decode step, and by `items` after each of its items."""
@@ -64,6 +76,24 @@ class PageAttempt:
                 self._cut = Verdict.TIMEOUT
         return self._cut is not None
 
+    def _capped(self, delta: TextDelta) -> TextDelta:
+        """The text up to the limit. Behind it the reader is not asked again: one that writes without end
+        would not hear.
+        """
+        room = self._max_chars - self._num_chars
+        self._num_chars += len(delta.text)
+        if len(delta.text) <= room:
+            return delta
+        self._cut = Verdict.TOKEN_CAP
+        return replace(delta, text=delta.text[:room])
+
+    def _take_reading(self, reading: PageReading) -> None:
+        """Keep the result, unless its regions hold more than a page may."""
+        if sum(len(region.text) for region in reading.regions) > self._max_chars:
+            self._cut = self._cut or Verdict.TOKEN_CAP
+        else:
+            self.reading = reading
+
     def verdict(self) -> tuple[Verdict, str | None]:
         """How the page ended, and the reason for the person."""
         if self.error is not None:
@@ -73,6 +103,9 @@ class PageAttempt:
         if self._cut is Verdict.TIMEOUT:
             remedy = "what was written is kept. Raise reader.page_timeout_s to give it longer."
             return Verdict.TIMEOUT, f"Reading took longer than {self._timeout_s:g} s; {remedy}"
+        if self._cut is Verdict.TOKEN_CAP:
+            remedy = "what was written up to there is kept. Raise reader.max_page_tokens to allow more."
+            return Verdict.TOKEN_CAP, f"The reader wrote more than {self._max_chars} characters; {remedy}"
         if self.reading is None:
             return Verdict.FAILED, "The reader ended without a result for this page."
         return self.reading.verdict, self.reading.reason

@@ -7,9 +7,9 @@ queue as pages.
 import logging
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from ocr_app.errors import OCRError
 from ocr_app.models.base import PreparedPage, ReaderSession
@@ -30,7 +30,7 @@ class Document(Protocol):
     page_indices: Sequence[int]
     notes: tuple[str, ...]
 
-    def pages(self) -> Iterator[PageImage | PageFailure]: ...
+    def pages(self) -> Generator[PageImage | PageFailure, None, None]: ...
 
     def close(self) -> None:
         """End a page being drawn in another thread, and give everything back. May be called again."""
@@ -98,7 +98,7 @@ class PageFeed:
                     break
                 self._ready.put(self._next_page(pages, page_index))
         finally:
-            close_iterator(pages)
+            pages.close()
 
     def _next_page(self, pages: Iterator[PageImage | PageFailure], page_index: int) -> FedPage:
         image = None
@@ -140,10 +140,3 @@ def failure_reason(error: Exception) -> str:
         if isinstance(error, OCRError)
         else f"An unexpected error ({type(error).__name__}); the log has the details."
     )
-
-
-def close_iterator(iterator: Iterator[Any]) -> None:
-    """Close a generator; a plain iterator has nothing to close."""
-    close = getattr(iterator, "close", None)
-    if close is not None:
-        close()

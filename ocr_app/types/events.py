@@ -46,7 +46,9 @@ class DeviceMemory:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """New Markdown of a page. The deltas of a page, joined, are its Markdown."""
+    """New Markdown of a page. The deltas of a page, joined, are its Markdown, unless its record holds lines
+    that the reader had set aside and nothing proved to be running heads.
+    """
 
     page_index: int
     text: str

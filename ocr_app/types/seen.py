@@ -23,6 +23,7 @@ class PageImage:
     skew: float = 0.0  # degrees by which the encoder straightened the scan
     is_blank: bool = False
     notes: tuple[str, ...] = ()  # for the person: why the resolution was lowered, what was repaired
+    lack: str | None = None  # why a part of the page may be missing from the pixels; None: it is whole
 
     @property
     def page_number(self) -> int:
@@ -63,7 +64,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A printed level or upright line, in pixels of the page: where it lies and from where to where it runs."""
+    """A printed level or upright line, in pixels of the page: where it lies and from where to where it
+    runs.
+    """
 
     place: float
     start: float

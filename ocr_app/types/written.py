@@ -39,7 +39,7 @@ class RegionKind(StrEnum):
     CODE = "code"
     CAPTION = "caption"
     FOOTNOTE = "footnote"
-    FURNITURE = "furniture"  # running header, footer, page number: in JSON, left out of Markdown unless asked
+    FURNITURE = "furniture"  # running header, footer, page number: in JSON; Markdown: see Region.is_set_aside
     UNPLACED = "unplaced"  # seen by the encoder, not written by the decoder: appended and marked
 
 
@@ -61,6 +61,12 @@ class Region:
     rows: tuple[tuple[tuple[Piece, ...], ...], ...] = ()  # tables only: rows of cells of pieces
     is_continuation: bool = False  # goes on with the last region of the page before
     is_tight: bool = False  # a continuation that is joined without a space (Chinese, or a hyphen dropped)
+    is_kept: bool = False  # furniture that nothing proves to be a running head: written at its place
+
+    @property
+    def is_set_aside(self) -> bool:
+        """Whether Markdown leaves it out unless asked."""
+        return self.kind is RegionKind.FURNITURE and not self.is_kept
 
     @property
     def text(self) -> str:

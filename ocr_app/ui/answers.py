@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from typing import Any
 
-from ocr_app.document.output import document_markdown
+from ocr_app.document.output import document_markdown, result_markdown
 from ocr_app.types import PageResult
 from ocr_app.ui.diffing import page_diff
-from ocr_app.ui.feed import page_line
 from ocr_app.ui.jobs import Job, Lane, Visits
+from ocr_app.ui.messages import page_line
 from ocr_app.ui.rendering import page_html
 
 MAX_PAGES_AN_ANSWER = 12
@@ -42,6 +42,7 @@ def _texts(job: Job, question: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _text(result: PageResult, lane: Lane, other: Lane | None) -> dict[str, Any]:
     text = {"page": result.page_index, "html": page_html(result), "raw": result.markdown}
+    text["furnished"] = result_markdown(result, furniture=True)
     if other is not None:
         text["html"] = _diff_html(result, lane, other)
     return text
@@ -106,8 +107,8 @@ def _finds(lane: Lane, wanted: str) -> Iterator[list[Any]]:
 
 
 def _markdown(job: Job, question: Mapping[str, Any]) -> str:
-    """The whole document, to be copied."""
-    return document_markdown(_lane(job, question).store.results())
+    """The whole document, to be copied, with running heads where they are shown."""
+    return document_markdown(_lane(job, question).store, furniture=question.get("furniture") is True)
 
 
 ANSWERS: dict[str, Callable[[Job, Mapping[str, Any]], Any]] = {

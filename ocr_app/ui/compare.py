@@ -67,7 +67,9 @@ class Comparison:
             full.start()
 
     def _estimate(self, view: JobView) -> None:
-        """Full attention keeps every page as the first page was kept, so the first page tells what all need."""
+        """Full attention keeps every page as the first page was kept, so the first page tells what all
+        need.
+        """
         first = min(view.live_after_page, default=None)
         if first is None or not view.finished or view.num_pages_total is None:
             return
@@ -93,7 +95,19 @@ def result_card(sparse: JobView, full: JobView, agreement: float | None) -> dict
     first, second = _figures(sparse), _figures(full)
     peaks = first["peak_kv_bytes"], second["peak_kv_bytes"]
     ratio = peaks[1] / peaks[0] if peaks[0] and peaks[1] else None
-    return {"sparse": first, "full": second, "kv_ratio": ratio, "agreement": agreement}
+    both = _read_well(sparse) & _read_well(full)
+    return {
+        "sparse": first,
+        "full": second,
+        "kv_ratio": ratio,
+        "agreement": agreement,
+        "agreed_pages": len(both),  # the pages that the share of words is of
+        "total_pages": sparse.num_pages_total,
+    }
+
+
+def _read_well(view: JobView) -> set[int]:
+    return {page.page_index for page in view.finished if page.verdict.is_good}
 
 
 def _figures(view: JobView) -> dict[str, float | int | None]:

@@ -10,7 +10,9 @@ WORDS = re.compile(r"\s+|[\w']+|[^\w\s]", re.UNICODE)
 
 @dataclass(frozen=True, slots=True)
 class PageDiff:
-    """Both texts as escaped HTML with the differing words marked, and the share of words in common, 0 to 1."""
+    """Both texts as escaped HTML with the differing words marked, and the share of words in common, 0 to
+    1.
+    """
 
     first_html: str
     second_html: str

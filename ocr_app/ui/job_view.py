@@ -6,6 +6,7 @@ Finished pages leave only their verdict and a few numbers here; text, runs and p
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ocr_app.document.furniture import num_lines_set_aside
 from ocr_app.types import (
     DocumentFinished,
     Event,
@@ -61,6 +62,7 @@ class FinishedPage:
     num_tokens: int
     decode_s: float
     confidence: float | None
+    num_lines_set_aside: int = 0
 
 
 @dataclass(slots=True)
@@ -146,6 +148,7 @@ class JobView:
                 result.num_tokens,
                 result.decode_s,
                 result.confidence,
+                num_lines_set_aside(result),
             )
         )
 
@@ -160,6 +163,11 @@ class JobView:
         """The largest allocation of the KV pool that was measured."""
         reported = self.end.peak_kv_bytes if self.end else None
         return peak([reported, *(point.allocated_bytes for point in self.series.points)])
+
+    @property
+    def num_pages_read(self) -> int:
+        """Pages whose reading ended by itself: a job that was stopped has records of the others too."""
+        return sum(page.verdict is not Verdict.CANCELLED for page in self.finished)
 
     def verdict_counts(self) -> dict[Verdict, int]:
         counts: dict[Verdict, int] = {}

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ocr_app.config import AppConfig
+from ocr_app.document.furniture import settled
 from ocr_app.errors import OCRError, PasswordRequiredError
-from ocr_app.types import Event, PageFinished, PageStarted
+from ocr_app.types import DocumentFinished, Event, PageFinished, PageStarted
 from ocr_app.ui.compare import Comparison
 from ocr_app.ui.job_view import JobState, JobView
 from ocr_app.ui.store import PageStore
@@ -103,8 +104,16 @@ class Lane:
             self.store.save_picture(event.image, event.runs, event.figures)
         elif isinstance(event, PageFinished):
             self.store.save_result(event.result)
+        elif isinstance(event, DocumentFinished):
+            self._settle()
         with self.lock:
             self.view.fold(event)
+
+    def _settle(self) -> None:
+        """Decide on running heads once more, now that every page is known: view and files say the same."""
+        for result in settled(self.store):
+            if result != self.store.result(result.page_index):
+                self.store.save_result(result)
 
     def _fail(self, message: str, *, needs_password: bool = False) -> None:
         with self.lock:
@@ -122,6 +131,7 @@ class Job:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(18))
     started_s: float = field(default_factory=time.monotonic)
     exports: dict[str, Path] = field(default_factory=dict)
+    has_furniture: bool = False  # of the files in `exports`
 
     def start(self) -> None:
         self.lanes[0].start()
@@ -151,6 +161,7 @@ class Visit:
     jobs: dict[str, Job] = field(default_factory=dict)
     language: str = "en"
     over_pages: bool = False
+    furniture: bool = False  # running heads are shown, copied and in the downloads
     running: Job | None = None
 
     def add(self, job: Job) -> None:

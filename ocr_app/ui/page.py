@@ -23,8 +23,8 @@ from ocr_app.ui.answers import answer
 from ocr_app.ui.charts import FULL_COLOUR, SPARSE_COLOUR, ChartWords, Curve, kv_figure, memory_figure
 from ocr_app.ui.compare import Comparison, Order
 from ocr_app.ui.exports import EXPORTS, write_exports
-from ocr_app.ui.feed import Feed
 from ocr_app.ui.jobs import Job, Lane, Parse, Visit, Visits
+from ocr_app.ui.messages import Messages
 from ocr_app.ui.settings import GIB, Choices
 from ocr_app.ui.text import LANGUAGES, in_language
 
@@ -116,7 +116,7 @@ class App:
     def _stream(self, job: Job, visit: Visit) -> Iterator[Outputs]:
         """Messages of one job until it is over; closing the generator stops it."""
         visit.add(job)
-        feed = Feed(job, visit)
+        feed = Messages(job, visit)
         job.start()
         try:
             count = 0
@@ -129,7 +129,7 @@ class App:
                 time.sleep(TICK_S)
             yield self._outputs(feed.message(), self._charts(job, visit), downloads=_no_downloads())
             if job.lanes[0].view.finished:
-                yield self._outputs(None, None, downloads=self._downloads(job))
+                yield self._outputs(None, None, downloads=self._downloads(job, visit))
         finally:
             job.stop()
 
@@ -149,7 +149,7 @@ class App:
         return self._outputs({"notice": text, "at": time.monotonic()}, None)
 
     def _charts(self, job: Job, visit: Visit) -> tuple[Any, Any]:
-        words = _chart_words(visit)
+        words = _chart_words(visit, job)
         colours = {"full": FULL_COLOUR}
         curves = []
         for lane in job.lanes:
@@ -163,9 +163,9 @@ class App:
             curves[:1], devices, words, over_pages=visit.over_pages
         )
 
-    def _downloads(self, job: Job) -> list[Any]:
+    def _downloads(self, job: Job, visit: Visit) -> list[Any]:
         try:
-            written = write_exports(job)
+            written = write_exports(job, furniture=visit.furniture)
         except OSError:
             logger.exception("the files of a job could not be written")
             return _no_downloads()
@@ -184,8 +184,10 @@ class App:
         job = visit.jobs.get(str(event.job))
         if job is None:
             return self._notice(in_language(visit.language, "forgotten"))
-        downloads = self._downloads(job) if job.is_over and job.lanes[0].view.finished else _no_downloads()
-        return self._outputs(Feed(job, visit).message(), self._charts(job, visit), downloads=downloads)
+        downloads = (
+            self._downloads(job, visit) if job.is_over and job.lanes[0].view.finished else _no_downloads()
+        )
+        return self._outputs(Messages(job, visit).message(), self._charts(job, visit), downloads=downloads)
 
     def forget_job(self, event: gr.EventData, request: gr.Request) -> Outputs:
         """Remove a job and its files; the newest of the others takes its place."""
@@ -196,9 +198,9 @@ class App:
             return self._outputs(
                 {"job": None, "is_closed": True, "jobs": []}, None, downloads=_no_downloads()
             )
-        downloads = self._downloads(remaining) if remaining.exports else _no_downloads()
+        downloads = self._downloads(remaining, visit) if remaining.exports else _no_downloads()
         return self._outputs(
-            Feed(remaining, visit).message(), self._charts(remaining, visit), downloads=downloads
+            Messages(remaining, visit).message(), self._charts(remaining, visit), downloads=downloads
         )
 
     def set_axis(self, axis: str, request: gr.Request) -> tuple[Any, Any]:
@@ -206,6 +208,15 @@ class App:
         visit.over_pages = axis == "pages"
         job = next(reversed(visit.jobs.values()), None)
         return self._charts(job, visit) if job else (gr.skip(), gr.skip())
+
+    def set_furniture(self, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Running heads are wanted, or are not: the files of the job that is shown are written anew."""
+        visit = self.visits.of(request.session_hash)
+        visit.furniture = event.furniture is True
+        job = visit.jobs.get(str(event.job))
+        if job is None or not job.exports:
+            return [gr.skip()] * len(EXPORTS)
+        return self._downloads(job, visit)
 
     def set_language(self, labels: layout.Labels, event: gr.EventData, request: gr.Request) -> list[Any]:
         language = event.language if event.language in LANGUAGES else "en"
@@ -255,7 +266,9 @@ def launch_options(config: AppConfig) -> dict[str, Any]:
 
 
 def default_limit_gib() -> float:
-    """Half of the memory that is free now, in GiB: what a comparison may take without hurting its neighbours."""
+    """Half of the memory that is free now, in GiB: what a comparison may take without hurting its
+    neighbours.
+    """
     return round(max(0.1, psutil.virtual_memory().available / 2 / GIB), 1)
 
 
@@ -281,6 +294,7 @@ def _wire(app: App, page: layout.Page) -> None:
     page.bridge.open(app.open_job, None, outputs, **quick)
     page.bridge.forget(app.forget_job, None, outputs, **quick)
     page.bridge.language(set_language, None, page.labels.components, **quick)
+    page.bridge.furniture(app.set_furniture, None, list(page.downloads.values()), **quick)
     page.axis.change(app.set_axis, page.axis, [page.kv_chart, page.memory_chart], **quick)
     page.preset.input(app.apply_preset, page.preset, page.switches, **quick)
     gr.on(
@@ -302,7 +316,7 @@ def _no_downloads() -> list[Any]:
     return [gr.update(value=None, interactive=False) for _ in EXPORTS]
 
 
-def _chart_words(visit: Visit) -> ChartWords:
+def _chart_words(visit: Visit, job: Job) -> ChartWords:
     def say(key: str) -> str:
         return in_language(visit.language, key)
 
@@ -311,5 +325,6 @@ def _chart_words(visit: Visit) -> ChartWords:
         live=say("chart_live"),
         attended=say("chart_attended"),
         x_axis=say("x_pages" if visit.over_pages else "x_time"),
-        unknown=say("chart_unknown"),
+        # before the first page is done nothing is known of what a model measures
+        unknown=say("chart_unknown") if any(lane.view.finished for lane in job.lanes) else "",
     )

@@ -46,7 +46,8 @@ def _region_html(region: Region) -> str:
     if region.kind is RegionKind.HEADING:
         level = min(max(region.level, 1), 6)
         return f"<h{level}>{_pieces_html(region.pieces)}</h{level}>"
-    tag, css_class = TAG_OF_KIND[region.kind]
+    is_body = region.kind is RegionKind.FURNITURE and not region.is_set_aside
+    tag, css_class = TAG_OF_KIND[RegionKind.PARAGRAPH if is_body else region.kind]
     attribute = f' class="{css_class}"' if css_class else ""
     return f"<{tag}{attribute}>{_pieces_html(region.pieces)}</{tag}>"
 
@@ -56,7 +57,9 @@ def _list_html(items: Iterable[Region]) -> str:
 
 
 def _item_html(item: Region) -> str:
-    """A list item: a bullet glyph of the page gives way to the browser's own, a number stays as it was read."""
+    """A list item: a bullet glyph of the page gives way to the browser's own, a number stays as it was
+    read.
+    """
     text = item.text
     has_bullet = len(text) > 1 and text[0] in BULLETS and text[1] == " "
     pieces = _without_bullet(item.pieces) if has_bullet else item.pieces

@@ -8,17 +8,19 @@ from html import escape
 
 from ocr_app import __version__
 from ocr_app.ui.charts import FULL_COLOUR, MIB, SPARSE_COLOUR
-from ocr_app.ui.feed import job_card
 from ocr_app.ui.job_view import JobView
 from ocr_app.ui.jobs import Job, Lane
+from ocr_app.ui.messages import job_card
 from ocr_app.ui.series import Point
 
 WIDTH, HEIGHT, MARGIN = 760, 220, 46
 LANE_NAMES = {"sparse": "SR-SWA", "full": "Full attention", "rswa": "R-SWA"}
 STYLE = """
-body{font:15px/1.55 system-ui,sans-serif;max-width:840px;margin:40px auto;padding:0 20px;color:#1d2530;background:#fff}
+body{font:15px/1.55 system-ui,sans-serif;max-width:840px;margin:40px auto;padding:0 20px;
+color:#1d2530;background:#fff}
 h1{font-size:24px}h2{font-size:17px;margin:32px 0 8px}table{border-collapse:collapse;font-size:14px}
-td,th{border:1px solid #dfe3e0;padding:3px 10px;text-align:left}svg{width:100%;height:auto}small{color:#5b6675}
+td,th{border:1px solid #dfe3e0;padding:3px 10px;text-align:left}
+svg{width:100%;height:auto}small{color:#5b6675}
 """
 
 
@@ -51,7 +53,8 @@ def _figures(job: Job) -> str:
     if job.comparison:
         card = job_card(job)
         ratio, share = _number(card["kv_ratio"], " times", 1), _number(card["agreement"], "", 3)
-        text += f"<p>Full attention takes {ratio} the KV memory. Share of words that agree: {share}.</p>"
+        text += f"<p>Full attention takes {ratio} the KV memory. Share of words that agree: {share}, "
+        text += f"on {card['agreed_pages']} pages that both have read.</p>"
     return text
 
 

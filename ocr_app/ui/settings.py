@@ -45,7 +45,9 @@ class Choices:
         )
 
     def to_config(self, base: AppConfig, mode: str) -> AppConfig:
-        """The settings of the server with these choices on top. Raises ConfigError that names the wrong one."""
+        """The settings of the server with these choices on top. Raises ConfigError that names the wrong
+        one.
+        """
         return replace(
             base,
             sparsity=self._sparsity(base.sparsity),

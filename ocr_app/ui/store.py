@@ -70,6 +70,8 @@ class PageStore:
             if result:
                 yield result
 
+    __iter__ = results
+
     def figures(self) -> dict[int, list[bytes]]:
         """JPEGs of the pictures on each page that has any, by page index."""
         found: dict[int, list[bytes]] = {}

@@ -165,7 +165,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "card_pages": ("Pages read", "已读页数"),
     "card_elapsed": ("Time", "用时"),
     "card_ratio": ("full attention takes {n} times the KV memory", "全注意力占用 {n} 倍 KV 内存"),
-    "card_agreement": ("{n} of the words agree", "{n} 的词一致"),
+    "card_agreement": (
+        "{n} of the words agree on the {pages} of {total} pages that both have read",
+        "在双方均已读完的 {pages}/{total} 页上，{n} 的词一致",
+    ),
     "will_not_fit": (
         "Full attention would need about {need}, the limit is {limit}: it will be stopped near page {page}.",
         "全注意力约需 {need}，上限为 {limit}：将在约第 {page} 页停止。",

@@ -144,8 +144,8 @@ def test_no_pages_is_an_error_of_its_own():
     header = b"%PDF-1.4\n"
     offsets = (len(header), len(header + catalog), len(header + catalog + tree))
     table = (
-        b"xref\n0 3\n0000000000 65535 f \n%010d 00000 n \n%010d 00000 n \ntrailer<</Root 1 0 R/Size 3>>\nstartxref\n%d\n%%%%EOF"
-        % offsets
+        b"xref\n0 3\n0000000000 65535 f \n%010d 00000 n \n%010d 00000 n \n"
+        b"trailer<</Root 1 0 R/Size 3>>\nstartxref\n%d\n%%%%EOF" % offsets
     )
     with pytest.raises(NoPagesError):
         open_document(header + catalog + tree + table, LOW)
@@ -189,3 +189,21 @@ def test_memory_of_the_parent_does_not_grow_with_the_document(make_pdf: MakePdf)
         tracemalloc.stop()
     assert peaks[9] >= page_bytes  # the measure sees pages at all
     assert peaks[-1] <= 1.1 * peaks[9]
+
+
+def test_a_page_with_a_cut_picture_says_what_it_lacks(make_pdf):
+    import pymupdf
+
+    def cut(document: pymupdf.Document) -> None:
+        pixmap = pymupdf.Pixmap(pymupdf.csRGB, (0, 0, 300, 400), False)
+        pixmap.clear_with(255)
+        pixmap.set_rect((20, 20, 280, 60), (0, 0, 0))
+        xref = document[0].insert_image(document[0].rect, stream=pixmap.tobytes("jpeg"))
+        data = document.xref_stream_raw(xref)
+        document.update_stream(xref, data[: len(data) // 2], compress=0)
+        document.xref_set_key(xref, "Filter", "/DCTDecode")
+
+    with open_document(make_pdf(2, edit=cut), LoaderConfig()) as document:
+        first, second = document.pages()
+    assert "part of the page may be missing" in first.lack
+    assert second.lack is None

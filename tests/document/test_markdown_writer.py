@@ -105,7 +105,9 @@ def test_every_run_is_recorded_once_in_order(plan: list[tuple]):
 
 
 def rendered_text(markdown: str) -> str:
-    """The text a reader of the rendered page sees, white space folded; list numbers are markup and not in it."""
+    """The text a reader of the rendered page sees, white space folded; list numbers are markup and not in
+    it.
+    """
     parts = []
     for token in renderer().parse(markdown):
         if token.type in ("fence", "code_block"):

@@ -9,13 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ocr_app.document.furniture import settled
 from ocr_app.document.html_output import document_html
 from ocr_app.document.json_output import SCHEMA_VERSION, document_json
 from ocr_app.document.markdown_writer import page_markdown
 from ocr_app.document.output import MarkdownJoiner, document_markdown, document_zip
 from ocr_app.types import PageResult, Piece, Region, RegionKind, Run, Verdict
 
-HOSTILE = '<script>alert(1)</script> [click](javascript:alert(1)) ![x](http://evil/x.png) <img src=x onerror=alert(1)> "&lt;'
+HOSTILE = (
+    "<script>alert(1)</script> [click](javascript:alert(1)) ![x](http://evil/x.png) "
+    '<img src=x onerror=alert(1)> "&lt;'
+)
 
 
 def region(text: str, kind: RegionKind = RegionKind.PARAGRAPH, **fields) -> Region:
@@ -68,10 +72,10 @@ def test_what_does_not_stand_next_to_each_other_is_not_joined(pages: list[PageRe
 def test_furniture_is_written_on_request_and_then_parts_the_pages():
     pages = [
         page(1, region("It goes"), region("1", RegionKind.FURNITURE)),
-        page(2, region("on.", is_continuation=True)),
+        page(2, region("on.", is_continuation=True), region("2", RegionKind.FURNITURE)),
     ]
     assert document_markdown(pages) == "It goes on."
-    assert document_markdown(pages, furniture=True) == "It goes\n\n1\n\non."
+    assert document_markdown(pages, furniture=True) == "It goes\n\n1\n\non.\n\n2"
 
 
 def test_separators():
@@ -110,7 +114,8 @@ def test_pages_joined_one_by_one_are_the_document_and_all_of_their_text_is_in_it
     results: list[PageResult], furniture: bool, separator
 ):
     joiner = MarkdownJoiner(furniture=furniture, separator=separator)
-    text = "".join([joiner.add(result) for result in results])
+    results = list(settled(results))
+    text = "".join([joiner.add(result) for result in results]) + joiner.finish()
     assert text == document_markdown(results, furniture=furniture, separator=separator)
     rest = text
     for result in results:
@@ -204,9 +209,9 @@ def test_html_has_a_section_for_every_page_and_says_what_went_wrong():
             page(2, verdict=Verdict.TOKEN_CAP, reason="8192 tokens"),
         ]
     )
-    assert '<section id="page-1">' in text
+    assert '<section id="page-1" dir="auto">' in text
     assert "<h1>a</h1>" in text
-    assert '<section id="page-2">' in text
+    assert '<section id="page-2" dir="auto">' in text
     assert "token cap: 8192 tokens" in text
 
 

@@ -166,7 +166,8 @@ def test_the_renderer_ends_when_the_app_is_killed(make_pdf: MakePdf, tmp_path: P
     code = (
         "import sys, time; from pathlib import Path; from ocr_app.config import LoaderConfig\n"
         "from ocr_app.document.loader import open_document\n"
-        "document = open_document(Path(sys.argv[1]), LoaderConfig(dpi=36)); pages = document.pages(); next(pages)\n"
+        "document = open_document(Path(sys.argv[1]), LoaderConfig(dpi=36)); pages = document.pages(); "
+        "next(pages)\n"
         "print('ready', flush=True); time.sleep(60)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, cwd=ROOT) as app:

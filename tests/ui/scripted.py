@@ -124,7 +124,9 @@ def page_events(page_index: int, num_pages: int, *, is_full: bool = False) -> It
 
 
 def scripted_parse(num_pages: int, delay_s: float = 0.0) -> Callable[..., Iterator[Event]]:
-    """A parse_document over `num_pages` good pages; stops as the real one does, with a record for every page."""
+    """A parse_document over `num_pages` good pages; stops as the real one does, with a record for every
+    page.
+    """
 
     def parse(
         source: Path,

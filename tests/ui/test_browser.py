@@ -40,7 +40,8 @@ def text_of(page: Any, lane: int = 0) -> str:
 def live_curve(page: Any, name: str) -> list[float]:
     """The values of one curve of the KV chart as Plotly holds them."""
     return page.wait_for_function(  # the chart is drawn before its first curve comes
-        "name => document.querySelector('#ls-kv-chart .js-plotly-plot')?.data?.find((trace) => trace.name.includes(name))?.y",
+        "name => document.querySelector('#ls-kv-chart .js-plotly-plot')?.data"
+        "?.find((trace) => trace.name.includes(name))?.y",
         arg=name,
     ).json_value()
 
@@ -86,7 +87,8 @@ def test_text_is_linked_to_the_picture_searched_copied_and_downloaded(
         }"""
     )
     page.wait_for_function(
-        "() => document.querySelector('#ls-viewer-title').textContent.includes('3') && document.querySelector('#ls-picture rect.lit')"
+        "() => document.querySelector('#ls-viewer-title').textContent.includes('3')"
+        " && document.querySelector('#ls-picture rect.lit')"
     )
     screenshot(page, "read")
 
@@ -109,6 +111,10 @@ def test_text_is_linked_to_the_picture_searched_copied_and_downloaded(
         "() => window.copied?.startsWith('copy') && window.copied.includes('Alpha page 3')"
     )
 
+    assert "old mill" in download(page, "markdown", tmp_path / "alpha.md").read_text()
+    page.check("#ls-furniture")
+    page.wait_for_function("() => document.querySelector('.ls-body pre')?.textContent.includes('mill')")
+    page.wait_for_timeout(500)
     assert "old mill" in download(page, "markdown", tmp_path / "alpha.md").read_text()
     pages = json.loads(download(page, "json", tmp_path / "alpha.json").read_text())["pages"]
     assert [len(one["runs"]) > 5 for one in pages] == [True] * 3

@@ -1,4 +1,6 @@
-"""The view of a job is its events folded: nothing lost, nothing twice, points thinned without losing a peak."""
+"""The view of a job is its events folded: nothing lost, nothing twice, points thinned without losing a
+peak.
+"""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

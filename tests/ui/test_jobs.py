@@ -4,19 +4,33 @@ import json
 import threading
 import time
 import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ocr_app.config import AppConfig, ReaderConfig
+from ocr_app.document.markdown_writer import page_markdown
 from ocr_app.errors import PasswordRequiredError
-from ocr_app.types import Verdict
+from ocr_app.types import (
+    DocumentFinished,
+    Event,
+    Outcome,
+    PageFinished,
+    PageResult,
+    Piece,
+    Region,
+    RegionKind,
+    Run,
+    Verdict,
+)
 from ocr_app.ui.answers import answer
 from ocr_app.ui.compare import Comparison, Order
 from ocr_app.ui.exports import EXPORTS, safe_stem, write_exports
-from ocr_app.ui.feed import Feed
-from ocr_app.ui.job_view import JobState
+from ocr_app.ui.job_view import JobState, JobView
 from ocr_app.ui.jobs import MAX_JOBS_A_VISIT, Job, Lane, Visit, Visits
+from ocr_app.ui.messages import Messages
 from tests.ui.scripted import PAGE_BYTES, POOL_BYTES, page_events, scripted_parse, words_of_page
 
 
@@ -54,7 +68,7 @@ def visit():
 def test_messages_announce_every_page_once_and_add_up_to_the_text(visit: Visit):
     job = job_of(lane_of(5, 0.002))
     visit.add(job)
-    feed = Feed(job, visit)
+    feed = Messages(job, visit)
     announced: list[int] = []
     tails: dict[int, str] = {}
 
@@ -78,7 +92,7 @@ def test_messages_announce_every_page_once_and_add_up_to_the_text(visit: Visit):
 def test_messages_do_not_grow_with_the_document(visit: Visit):
     job = job_of(lane_of(400))
     visit.add(job)
-    feed = Feed(job, visit)
+    feed = Messages(job, visit)
     sizes = []
     for page_index in range(400):
         for event in page_events(page_index, 400):
@@ -92,7 +106,7 @@ def test_base_counts_as_javascript_does(visit: Visit):
     from ocr_app.types import TextDelta
 
     job = job_of(lane_of(1))
-    feed = Feed(job, visit)
+    feed = Messages(job, visit)
     job.lanes[0].view.fold(TextDelta(0, "a\U0001f600"))
     assert feed.message()["lanes"][0]["current"]["base"] == 0
     job.lanes[0].view.fold(TextDelta(0, "b"))
@@ -192,7 +206,7 @@ def test_a_password_is_asked_for_and_kept_nowhere(visit: Visit):
     job = job_of(lane)
     visit.add(job)
     run(job)
-    message = Feed(job, visit).message()["lanes"][0]
+    message = Messages(job, visit).message()["lanes"][0]
     assert message["state"] == "password"
     assert "password" in message["message"]
     assert not any("secret" in str(value) for value in vars(lane).values())
@@ -225,7 +239,7 @@ def test_full_attention_starts_in_its_turn_and_the_card_compares(visit: Visit, o
 
     run(job, look)
     assert pages_at_start[0] >= (6 if order is Order.ONE_BY_ONE else 1)
-    card = Feed(job, visit).message()["comparison"]["card"]
+    card = Messages(job, visit).message()["comparison"]["card"]
     assert card["sparse"]["peak_kv_bytes"] == POOL_BYTES
     assert card["full"]["peak_kv_bytes"] == 6 * PAGE_BYTES
     assert card["kv_ratio"] == 2.0
@@ -301,3 +315,53 @@ def test_a_second_read_takes_the_place_of_the_first(visit: Visit):
     while not first.is_over and time.monotonic() < ends:
         time.sleep(0.01)
     assert first.lanes[0].view.state is JobState.CANCELLED
+
+
+def furnished_events() -> Iterator[Event]:
+    """Two pages under the same head, which the pages together show to be one."""
+    for index in range(2):
+        lines = (
+            ("The Ferry Book", (100.0, 60.0, 500.0, 80.0), RegionKind.FURNITURE),
+            (f"Body {index}.", (100.0, 300.0, 900.0, 320.0), RegionKind.PARAGRAPH),
+        )
+        regions = tuple(Region(kind, (Piece(text, place),)) for place, (text, _, kind) in enumerate(lines))
+        runs = tuple(Run(text, box, 0.9, False, place, 0) for place, (text, box, _) in enumerate(lines))
+        result = PageResult(index, Verdict.OK, page_markdown(regions), regions=regions, runs=runs)
+        yield PageFinished(replace(result, width_px=1000, height_px=1400))
+    yield DocumentFinished(Outcome.DONE, 2, {Verdict.OK: 2})
+
+
+def furnished_job() -> Job:
+    lane = Lane(lambda should_stop: furnished_events(), AppConfig())
+    job = Job("a.pdf", Path("a.pdf"), [lane])
+    run(job)
+    return job
+
+
+def test_running_heads_are_in_view_copy_and_downloads_alike(visit: Visit):
+    job = furnished_job()
+    visit.add(job)
+    for wanted, count in ((False, 0), (True, 2), (False, 0)):
+        files = write_exports(job, furniture=wanted)
+        for name in ("markdown", "html"):
+            assert files[name].read_text().count("The Ferry Book") == count
+        visits = Visits()
+        visits.of("s").jobs[job.token] = job
+        copied = answer(visits, {"job": job.token, "what": "markdown", "furniture": wanted})
+        assert copied.count("The Ferry Book") == count
+    (text, _) = answer(visits, {"job": job.token, "what": "texts", "pages": [0, 1]})
+    assert (text["raw"], text["furnished"]) == ("Body 0.", "The Ferry Book\n\nBody 0.")
+
+
+def test_the_number_of_lines_set_aside_is_told(visit: Visit):
+    job = furnished_job()
+    visit.add(job)
+    (lane,) = Messages(job, visit).message()["lanes"]
+    assert [page[4] for page in lane["pages"]] == [1, 1]
+
+
+def test_pages_of_a_stopped_job_that_were_not_read_are_not_counted():
+    view = JobView()
+    for index, verdict in enumerate((Verdict.OK, Verdict.FAILED, Verdict.CANCELLED, Verdict.CANCELLED)):
+        view.fold(PageFinished(PageResult(index, verdict, reason="why")))
+    assert view.num_pages_read == 2

@@ -2,7 +2,7 @@
 const find = (selector, root = document) => root.querySelector(selector);
 const findAll = (selector, root = document) => [...root.querySelectorAll(selector)];
 const TEXTS = props.texts;
-const state = { job: null, language: "en", view: "rendered", over: true, lanes: [], numbers: null };
+const state = { job: null, language: "en", view: "rendered", over: true, furniture: false, lanes: [], numbers: null };
 
 function say(key, values = {}) {
   const pair = TEXTS[key] || [key, key];

@@ -80,7 +80,7 @@ class Lane {
     article.text = text;
     body.style.minHeight = "";
     body.classList.toggle("raw", state.view === "raw");
-    if (state.view === "raw") body.replaceChildren(make("pre", "", text.raw));
+    if (state.view === "raw") body.replaceChildren(make("pre", "", state.furniture ? text.furnished ?? text.raw : text.raw));
     else if (text.html) body.innerHTML = text.html; // escaped on the server, see rendering.py
     else body.replaceChildren(make("p", "ls-note", article.dataset.verdict === "blank" ? say("blank_page") : ""));
     this.follow();

@@ -22,13 +22,16 @@ function drawTiles(stats, full) {
     tile(say("stat_ttft"), duration(stats.ttft_s)),
     tile(say("stat_reuse"), stats.reuse[1] ? `${stats.reuse[0]} / ${stats.reuse[1]}` : "0"),
   ];
-  find("#ls-tiles").replaceChildren(...tiles);
+  // before the first page is done, what is not known yet is not shown at all
+  const isLoading = !state.lanes[0].pages.length;
+  const isKnown = (box) => find("dd", box).firstChild?.data !== say("unknown");
+  find("#ls-tiles").replaceChildren(...tiles.filter((box) => !isLoading || isKnown(box)));
 }
 
 // One cell a page, or a cell for several pages of a long document. The strongest state of its pages colours a cell.
 function drawStrip(lane, strip) {
   const resident = new Map(strip.map(([page, kind, blocks]) => [page, { kind, blocks }]));
-  const order = lane.pages.map(([page]) => page);
+  const order = lane.pages.filter(([, verdict]) => verdict !== "cancelled").map(([page]) => page);
   if (lane.currentPage !== null) order.push(lane.currentPage);
   const total = Math.max(lane.total || order.length, order.length, 1);
   const cells = Math.min(total, 160);
@@ -56,7 +59,9 @@ function drawStatus(message) {
   chip.textContent = say(`state_${kind}`);
   find("#ls-name").textContent = message.name;
   const total = lane.total;
-  const done = shown.pages.length;
+  const done = lane.read; // pages of a stopped job that were never read are listed, not counted
+  const aside = shown.pages.reduce((sum, line) => sum + (line[4] || 0), 0);
+  find("#ls-aside").textContent = aside ? `(${aside})` : "";
   find("#ls-progress-text").textContent = progressText(message, done, total);
   const share = total ? Math.round((100 * done) / total) : 0;
   find("#ls-progress").setAttribute("aria-valuenow", share);
@@ -73,7 +78,8 @@ function progressText({ is_over: isOver, lanes }, done, total) {
   const { stats, elapsed_s: elapsed } = lanes[0];
   if (isOver) return total === null ? "" : say("pages_done", { done, total, time: duration(elapsed) });
   if (total === null) return say("waiting_more");
-  return [say("page_of", { done, total }), remaining(stats)].filter(Boolean).join(" · ");
+  const isLaneOver = !["waiting", "running"].includes(lanes[0].state); // the time left is of this lane alone
+  return [say("page_of", { done, total }), isLaneOver ? "" : remaining(stats)].filter(Boolean).join(" · ");
 }
 
 function remaining(stats) {
@@ -106,7 +112,7 @@ function drawComparison(comparison) {
   card.hidden = false;
 }
 
-function cardParts({ sparse, full, kv_ratio: ratio, agreement }) {
+function cardParts({ sparse, full, kv_ratio: ratio, agreement, agreed_pages: pages, total_pages: total }) {
   const rows = [
     ["card_peak", "peak_kv_bytes", bytes], ["card_first_step", "first_step_s", duration], ["card_last_step", "last_step_s", duration],
     ["card_speed", "tokens_per_s", number], ["card_pages", "pages", String], ["card_elapsed", "elapsed_s", duration],
@@ -121,7 +127,7 @@ function cardParts({ sparse, full, kv_ratio: ratio, agreement }) {
   }));
   const lines = [];
   if (ratio) lines.push(say("card_ratio", { n: ratio.toFixed(1) }));
-  if (agreement !== null) lines.push(say("card_agreement", { n: `${(100 * agreement).toFixed(1)} %` }));
+  if (agreement !== null) lines.push(say("card_agreement", { n: `${(100 * agreement).toFixed(1)} %`, pages, total: total ?? "?" }));
   return [make("h4", "", say("result")), table, make("p", "", lines.join(" · "))];
 }
 

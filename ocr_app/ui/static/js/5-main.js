@@ -132,7 +132,7 @@ function setLanguage(language) {
 }
 
 async function copyAll() {
-  const text = await ask("markdown");
+  const text = await ask("markdown", { furniture: state.furniture });
   if (text === null) return;
   await copyText(text);
   const button = find("#ls-copy");
@@ -163,7 +163,12 @@ function connect() {
   on("#ls-search", "input", later(() => search(find("#ls-search").value), 250));
   on("#ls-views", "click", (event) => { if (event.target.dataset.view) selectView(event.target.dataset.view); });
   on("#ls-views", "keydown", onTabKey);
-  on("#ls-furniture", "change", (event) => find("#ls-lanes").classList.toggle("furnished", event.target.checked));
+  on("#ls-furniture", "change", (event) => {
+    state.furniture = event.target.checked;
+    find("#ls-lanes").classList.toggle("furnished", state.furniture);
+    state.lanes.forEach((lane) => lane.redraw());
+    trigger("furniture", { job: state.job, furniture: state.furniture });
+  });
   on("#ls-boxes", "change", (event) => find("#ls-picture").classList.toggle("bare", !event.target.checked));
   on("#ls-follow", "click", () => state.lanes.forEach((lane) => { lane.isFollowing = true; lane.follow(); }));
   on("#ls-new", "click", () => { document.body.dataset.lsStart = "open"; find("#ls-start").scrollIntoView({ block: "start" }); });

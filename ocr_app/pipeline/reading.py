@@ -4,11 +4,15 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from typing import Any
 
-from ocr_app.models.base import ReaderSession
+from ocr_app.config import ReaderConfig
+from ocr_app.document.furniture import settle_page
+from ocr_app.document.running_heads import Repeats
+from ocr_app.models.base import PreparedPage, ReaderSession
 from ocr_app.pipeline.attempt import PageAttempt
 from ocr_app.pipeline.feed import Clock, Document, FedPage, PageFeed
+from ocr_app.pipeline.record import page_result, paper_of
+from ocr_app.pipeline.soundness import Seen, sound_seen
 from ocr_app.telemetry import MemoryProbe, Progress, Throttle
 from ocr_app.types import (
     DocumentFinished,
@@ -26,10 +30,11 @@ from ocr_app.types import (
 
 logger = logging.getLogger(__name__)
 
+CHARS_A_TOKEN = 16  # more than a token of any reader writes: the cap in characters is the last resort
 POLL_S = 0.05  # how often a stop is looked for while a page is awaited
 
 
-class Run:
+class DocumentReading:
     """One pass over a document: the state behind its events."""
 
     def __init__(
@@ -38,7 +43,7 @@ class Run:
         document: Document,
         session: ReaderSession,
         probe: MemoryProbe,
-        page_timeout_s: float,
+        limits: ReaderConfig,
         should_stop: Callable[[], bool],
         clock: Clock,
         started_s: float,
@@ -46,7 +51,8 @@ class Run:
         self._feed = feed
         self._session = session
         self._probe = probe
-        self._page_timeout_s = page_timeout_s
+        self._limits = limits
+        self._repeats = Repeats()
         self._should_stop = should_stop
         self._clock = clock
         self._page_indices = document.page_indices
@@ -68,7 +74,8 @@ class Run:
             self._page_index = page_index
             result = yield from self._page(page_index)
             self._verdicts[result.verdict] += 1
-            self._progress.page_done(self._elapsed_s())
+            if result.verdict is not Verdict.CANCELLED:  # pages never read have no speed
+                self._progress.page_done(self._elapsed_s())
             yield PageFinished(result)
             if not self._is_stopped:  # thousands of cancelled pages need no reading each
                 yield self._telemetry()
@@ -81,11 +88,11 @@ class Run:
         if fed is None:
             return PageResult(page_index, Verdict.CANCELLED, reason="Stopped before this page was read.")
         if fed.image is not None and fed.verdict is None:
-            runs, figures = (fed.page.runs, fed.page.figures) if fed.page else ((), ())
-            yield PageStarted(page_index, fed.image, runs, figures)
-        if fed.page is not None:
-            return (yield from self._read(page_index, fed))
-        return PageResult(page_index, fed.verdict or Verdict.BLANK, reason=fed.reason, **_paper(fed.image))
+            seen = sound_seen(fed.page.runs, fed.page.figures) if fed.page else Seen()
+            yield PageStarted(page_index, fed.image, seen.runs, seen.figures)
+            if fed.page is not None:
+                return (yield from self._read(page_index, fed, fed.page, fed.image, seen))
+        return PageResult(page_index, fed.verdict or Verdict.BLANK, reason=fed.reason, **paper_of(fed.image))
 
     def _await_page(self) -> Generator[Event, None, FedPage | None]:
         """The next page from the feed, with telemetry meanwhile; None when a stop came first."""
@@ -96,10 +103,19 @@ class Run:
             yield from self._due_telemetry()
         return None
 
-    def _read(self, page_index: int, fed: FedPage) -> Generator[Event, None, PageResult]:
-        self._num_reuse_hits += fed.page.num_reuse_hits
-        self._num_reuse_lookups += fed.page.num_reuse_lookups
-        attempt = PageAttempt(self._session, fed.page, self._is_stopping, self._page_timeout_s, self._clock)
+    def _read(
+        self, page_index: int, fed: FedPage, page: PreparedPage, image: PageImage, seen: Seen
+    ) -> Generator[Event, None, PageResult]:
+        self._num_reuse_hits += page.num_reuse_hits
+        self._num_reuse_lookups += page.num_reuse_lookups
+        attempt = PageAttempt(
+            self._session,
+            page,
+            self._is_stopping,
+            self._limits.page_timeout_s,
+            CHARS_A_TOKEN * self._limits.max_page_tokens,
+            self._clock,
+        )
         with closing(attempt.items()) as items:
             for item in items:
                 if isinstance(item, KVSample):
@@ -110,7 +126,10 @@ class Run:
                 yield from self._due_telemetry()
         if attempt.error is not None:
             logger.error("page %d could not be read", page_index + 1, exc_info=attempt.error)
-        return _page_result(page_index, fed, attempt)
+        result, added = page_result(image, fed.encode_s, seen, attempt)
+        if added:
+            yield TextDelta(page_index, added)
+        return settle_page(result, self._repeats)
 
     def _note_text(self, delta: TextDelta) -> None:
         if delta.text and self._ttft_s is None:
@@ -171,40 +190,3 @@ def _outcome(verdicts: Counter[Verdict]) -> Outcome:
     if verdicts[Verdict.CANCELLED]:
         return Outcome.CANCELLED
     return Outcome.DONE if all(verdict.is_good for verdict in verdicts) else Outcome.DONE_WITH_WARNINGS
-
-
-def _page_result(page_index: int, fed: FedPage, attempt: PageAttempt) -> PageResult:
-    """The record of a page that was read, whole or in part: its Markdown is what was yielded, however it
-    ended.
-    """
-    reading = attempt.reading
-    verdict, reason = attempt.verdict()
-    markdown = "".join(attempt.written)
-    if reading is not None and reading.markdown != markdown:
-        logger.error(
-            "page %d: the reader's Markdown is not what it wrote piece by piece; the pieces are kept",
-            page_index + 1,
-        )
-    return PageResult(
-        page_index,
-        verdict,
-        markdown=markdown,
-        joint=reading.joint if reading else "\n\n",
-        reason=reason,
-        regions=reading.regions if reading else (),
-        runs=fed.page.runs,
-        figures=fed.page.figures,
-        confidence=reading.confidence if reading else None,
-        num_tokens=reading.num_tokens if reading else 0,
-        encode_s=fed.encode_s,
-        decode_s=attempt.busy_s,
-        **_paper(fed.image),
-    )
-
-
-def _paper(image: PageImage | None) -> dict[str, Any]:
-    """The fields of a page record that describe its image."""
-    if image is None:
-        return {}
-    names = ("width_px", "height_px", "dpi", "width_pt", "height_pt", "rotation", "turn", "skew", "notes")
-    return {name: getattr(image, name) for name in names}

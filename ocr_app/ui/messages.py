@@ -28,7 +28,7 @@ class _Sent:
     num_copied: int = 0
 
 
-class Feed:
+class Messages:
     """Makes the messages of one job."""
 
     def __init__(self, job: Job, visit: Visit) -> None:
@@ -62,6 +62,7 @@ class Feed:
                 "base": base,
                 "pages": [page_line(page) for page in view.finished[base:]],
                 "total": view.num_pages_total,
+                "read": view.num_pages_read,
                 "elapsed_s": view.end.elapsed_s if view.end else None,
                 "current": _current(view.current, sent) if view.current else None,
                 "stats": _stats(view),
@@ -95,8 +96,8 @@ def job_card(job: Job) -> dict[str, Any]:
 
 
 def page_line(page: FinishedPage) -> list[Any]:
-    """A finished page in the browser's list: index, verdict, reason, confidence."""
-    return [page.page_index, page.verdict, page.reason, page.confidence]
+    """A finished page in the browser's list: index, verdict, reason, confidence, lines set aside."""
+    return [page.page_index, page.verdict, page.reason, page.confidence, page.num_lines_set_aside]
 
 
 def _current(page: CurrentPage, sent: _Sent) -> dict[str, Any]:
@@ -155,7 +156,7 @@ def _summary(job: Job) -> dict[str, Any]:
         "job": job.token,
         "name": job.name,
         "state": view.state,
-        "pages": len(view.finished),
+        "pages": view.num_pages_read,
         "total": view.num_pages_total,
         "compared": job.comparison is not None,
     }
