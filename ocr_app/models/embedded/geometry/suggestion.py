@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ocr_app.models.embedded.geometry.blocks import Block
+from ocr_app.models.embedded.geometry.blocks import Block, make_block
 from ocr_app.models.embedded.geometry.headings import set_levels
 from ocr_app.models.embedded.geometry.lists import list_rows
 from ocr_app.models.embedded.geometry.order import reading_order
@@ -20,6 +20,8 @@ OPENINGS = {
     RegionKind.FOOTNOTE: Structure.FOOTNOTE,
     RegionKind.FURNITURE: Structure.FURNITURE,
 }
+OUTSIDE = ("page-header", "page-footer")  # of the text
+MIN_LETTERS = 3  # what has fewer is a page number
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +48,23 @@ def suggest(encoded: EncodedPage) -> Suggestion:
 
 
 def _in_order(page: SeenPage, blocks: list[Block]) -> list[Block]:
+    blocks = _with_body(blocks)
     heads = [block for block in blocks if block.kind == "page-header"]
     feet = [block for block in blocks if block.kind == "page-footer"]
     body = [block for block in blocks if block not in heads and block not in feet]
     return [*_sorted(heads), *reading_order(body, page.body_size), *_sorted(feet)]
+
+
+def _with_body(blocks: list[Block]) -> list[Block]:
+    """Blocks as they are; where all are running heads and feet, those with words are text, or nothing would be
+    written.
+    """
+    if any(block.kind not in OUTSIDE for block in blocks):
+        return blocks
+    return [
+        make_block(block.lines, "text") if sum(map(str.isalpha, block.text)) >= MIN_LETTERS else block
+        for block in blocks
+    ]
 
 
 def _sorted(blocks: list[Block]) -> list[Block]:
