@@ -41,7 +41,7 @@ def page_of(*lines: tuple[float, float, list[str]]) -> EncodedPage:
 
 
 def laid_out(page: EncodedPage, *blocks: tuple[str, Sequence[int]], **seen) -> EncodedPage:
-    """A page of which the layout network is sure: the class and the lines of each block. `seen`: rules, grids."""
+    """A page of whose blocks the layout network is sure: class and lines of each. `seen`: rules and grids."""
     classes = np.full((len(page.lines), len(CLASSES)), 0.01, np.float32)
     links = []
     for kind, lines in blocks:

@@ -181,7 +181,7 @@ def test_the_shipped_reader_writes_a_table_of_three_columns():
 
 
 def assert_scores_agree(model, pages: list[EncodedPage], references: str, monkeypatch) -> None:
-    """Training knows no suggestion: without its lean, the engine's scores are those of training at every token."""
+    """Training knows no suggestion: without its lean, the engine scores every token as training does."""
     monkeypatch.setattr(reader_module, "SUGGESTION_LEAN", 0.0)
     samples = [sample_of(page) for page in pages]
     batch = collate([samples], FixedAxis())
