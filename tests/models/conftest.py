@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from ocr_app.models.embedded.geometry.seen import advance
 from ocr_app.models.embedded.seeing.layout import CLASSES
 from ocr_app.types import Box, EncodedPage, Line, PageImage, PageLayout, Run
 
@@ -55,12 +56,12 @@ SIZE = 14.0  # pixels: of the type that `typeset` sets
 
 
 def typeset(*lines: tuple[float, float, str], size: float = SIZE, bold: Sequence[int] = ()) -> EncodedPage:
-    """Lines by left and top edge, words as runs, letters half as wide as high: a size is told by them."""
+    """Lines by left and top edge, words as runs, each letter of its usual width: a size is told by them."""
     runs, laid = [], []
     for index, (x, y, text) in enumerate(lines):
         first, left, words = len(runs), x, text.split(" ")
         for place, word in enumerate(words):
-            right = left + 0.5 * size * len(word)
+            right = left + size * sum(map(advance, word))
             is_last = place == len(words) - 1
             runs.append(Run(word, (left, y, right, y + size), 0.9, not is_last, index, place))
             left = right + 0.5 * size
