@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from ocr_app.models.embedded.geometry.blocks import Block, make_block
+from ocr_app.models.embedded.geometry.blocks import Block
 from ocr_app.models.embedded.geometry.headings import set_levels
 from ocr_app.models.embedded.geometry.lists import list_rows
 from ocr_app.models.embedded.geometry.order import reading_order
+from ocr_app.models.embedded.geometry.outside import with_body
 from ocr_app.models.embedded.geometry.seen import SeenPage
 from ocr_app.models.embedded.geometry.tables import cells_of, page_blocks
 from ocr_app.models.embedded.geometry.text import Part, joined, parts_of
@@ -20,8 +21,6 @@ OPENINGS = {
     RegionKind.FOOTNOTE: Structure.FOOTNOTE,
     RegionKind.FURNITURE: Structure.FURNITURE,
 }
-OUTSIDE = ("page-header", "page-footer")  # of the text
-MIN_LETTERS = 3  # what has fewer is a page number
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,8 @@ class Suggestion:
 def suggest(encoded: EncodedPage) -> Suggestion:
     """Order and structure of a page from what was seen; every run is in it once."""
     page = SeenPage(encoded)
-    parts = [part for block in _in_order(page, page_blocks(page)) for part in _parts(page, block)]
+    blocks = with_body(page_blocks(page))
+    parts = [part for block in _in_order(page, blocks) for part in _parts(page, block)]
     parts = joined(page, parts)
     set_levels(parts, page.body_size)
     order: list[int] = []
@@ -48,23 +48,10 @@ def suggest(encoded: EncodedPage) -> Suggestion:
 
 
 def _in_order(page: SeenPage, blocks: list[Block]) -> list[Block]:
-    blocks = _with_body(blocks)
     heads = [block for block in blocks if block.kind == "page-header"]
     feet = [block for block in blocks if block.kind == "page-footer"]
     body = [block for block in blocks if block not in heads and block not in feet]
     return [*_sorted(heads), *reading_order(body, page.body_size), *_sorted(feet)]
-
-
-def _with_body(blocks: list[Block]) -> list[Block]:
-    """Blocks as they are; where all are running heads and feet, those with words are text, or nothing would be
-    written.
-    """
-    if any(block.kind not in OUTSIDE for block in blocks):
-        return blocks
-    return [
-        make_block(block.lines, "text") if sum(map(str.isalpha, block.text)) >= MIN_LETTERS else block
-        for block in blocks
-    ]
 
 
 def _sorted(blocks: list[Block]) -> list[Block]:
