@@ -13,7 +13,6 @@ from torch import Tensor
 from ocr_app.decoder.routing import block_summaries, group_queries, route_log_prior, router_scores
 from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS
 from ocr_app.models.embedded.reader import PointerReader
-from ocr_app.models.embedded.visual import PLACE_AXIS
 
 IGNORED = -100
 BLOCK_SIZE = 32
@@ -182,24 +181,9 @@ def _legal_logits(model: PointerReader, batch: Batch, text: Tensor, keys: Tensor
 
 
 def _open_runs(batch: Batch) -> Tensor:
-    """(B, T, V) bool: the runs that `PageState` lets be copied at each step, and the true one where the page
-    itself breaks its rule.
-    """
+    """(B, T, V) bool: the runs that `PageState` lets be copied at each step, all that are not copied yet."""
     num_documents, num_steps = batch.inputs.shape
     documents = torch.arange(num_documents, device=batch.inputs.device)[:, None]
     time = torch.arange(num_steps, device=batch.inputs.device)[:, None]
-    begins_line = batch.positions[..., PLACE_AXIS] == 0
-    ends_line = F.pad(begins_line[..., 1:], (0, 1), value=True)
     is_copied = batch.copied_at[documents, batch.page_of] < time  # (B, T, V)
-    is_next_in_line = begins_line[documents, batch.page_of] | F.pad(is_copied[..., :-1], (1, 0), value=False)
-    last = (batch.inputs - NUM_STRUCTURE_TOKENS)[..., None]
-    following = (last + 1).clamp(0, is_copied.shape[-1] - 1)
-    is_midway = (
-        (last >= 0)
-        & ~ends_line[documents, batch.page_of].gather(2, last.clamp_min(0))
-        & ~is_copied.gather(2, following)
-    )
-    run = torch.arange(is_copied.shape[-1], device=batch.inputs.device)
-    is_open = ~is_copied & torch.where(is_midway, run == following, is_next_in_line)
-    is_target = run == (batch.targets - NUM_STRUCTURE_TOKENS)[..., None]
-    return (is_open | is_target) & batch.is_visual[documents, batch.page_of]
+    return ~is_copied & batch.is_visual[documents, batch.page_of]

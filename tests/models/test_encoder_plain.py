@@ -8,8 +8,8 @@ import pytest
 
 from ocr_app.config import AppConfig, EncoderConfig, ReaderConfig
 from ocr_app.models.base import open_reader
-from ocr_app.models.embedded.plain_regions import plain_regions
-from ocr_app.types import EncodedPage, Line, PageImage, PageReading, RegionKind, Run, TextDelta, Verdict
+from ocr_app.types import EncodedPage, Line, PageImage, PageReading, Run, TextDelta, Verdict
+from tests.models.conftest import laid_out
 
 DATA = Path(__file__).parents[1] / "data" / "encoder"
 
@@ -66,6 +66,7 @@ def test_every_run_is_placed_once_and_the_deltas_are_the_markdown(session, colum
 
 def test_a_word_parted_at_a_line_end_is_joined(session):
     page = page_of((50, 50, 500, "an inter-"), (50, 75, 300, "national rule"))
+    page = laid_out(page, ("text", [0, 1]))
     assert list(session.read(page, never))[-1].markdown.strip() == "an international rule"
 
 
@@ -75,40 +76,21 @@ def test_a_page_without_text_is_blank(session):
 
 
 def test_a_stopped_page_keeps_what_is_written(session, columns: EncodedPage):
-    answers = iter([False, False, True])
+    answers = iter([False, True])
     *deltas, reading = session.read(columns, lambda: next(answers))
-    assert reading.verdict is Verdict.INCOMPLETE
-    assert len(reading.regions) == 2
+    assert reading.verdict is Verdict.CANCELLED
+    assert "".join(delta.text for delta in deltas) == reading.markdown
+    written = sum(len(region.run_indices) for region in reading.regions)
+    assert 0 < written < len(columns.runs)
     assert all(isinstance(delta, TextDelta) for delta in deltas)
 
 
-def test_headings_items_and_paragraphs_are_told_apart():
-    page = page_of(
-        (50, 100, 500, "A paragraph that fills its line"),
-        (50, 125, 480, "and goes on in the next."),
-        (70, 150, 430, "A line set in opens another."),
-        (50, 200, 450, "1. An item of a list that"),
-        (80, 225, 420, "goes on set in."),
-        (50, 250, 450, "• Another item"),
-    )
-    regions = [(region.kind, region.line_indices) for region in plain_regions(page)]
-    assert regions == [
-        (RegionKind.PARAGRAPH, (0, 1)),
-        (RegionKind.PARAGRAPH, (2,)),
-        (RegionKind.LIST_ITEM, (3, 4)),
-        (RegionKind.LIST_ITEM, (5,)),
-    ]
+@pytest.mark.parametrize("kind", ["page-header", "page-footer"])
+def test_the_only_words_of_a_page_are_written_whatever_the_network_calls_them(session, kind: str):
+    page = laid_out(page_of((50, 50, 300, "Copper kettle")), (kind, [0]))
+    assert list(session.read(page, never))[-1].markdown.strip() == "Copper kettle"
 
 
-@pytest.mark.parametrize(
-    ("height", "kind", "level"),
-    [(24, RegionKind.PARAGRAPH, 0), (26, RegionKind.HEADING, 3), (40, RegionKind.HEADING, 1)],
-)
-def test_a_heading_is_told_by_its_height(height: int, kind: RegionKind, level: int):
-    page = page_of(
-        (50, 50, 300, "A heading"), *[(50, 150 + 25 * i, 500, "Body text of usual height") for i in range(4)]
-    )
-    tall = Line((50, 50, 350, 50 + height), 0, 1, 0.9)
-    page = EncodedPage(page.image, (tall, *page.lines[1:]), page.runs, page.features)
-    first = plain_regions(page)[0]
-    assert (first.kind, first.level) == (kind, level)
+def test_a_page_number_alone_is_no_text(session):
+    page = laid_out(page_of((50, 950, 30, "17")), ("page-footer", [0]))
+    assert list(session.read(page, never))[-1].markdown == ""

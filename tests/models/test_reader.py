@@ -10,15 +10,18 @@ import torch
 
 from ocr_app.config import AppConfig, SparsityConfig
 from ocr_app.models.embedded import reader as reader_module
+from ocr_app.models.embedded.checkpoint import load_reader
+from ocr_app.models.embedded.geometry.suggestion import suggest
 from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Structure
-from ocr_app.models.embedded.reader import PointerReader, ReaderShape, _lean
+from ocr_app.models.embedded.reader import PointerReader, ReaderShape
 from ocr_app.models.embedded.session import EmbeddedSession, _Written
 from ocr_app.models.embedded.visual import visual_page
 from ocr_app.training.batches import collate
 from ocr_app.training.forward import Sight, forward
 from ocr_app.training.seen import PageSample
 from ocr_app.training.targets import legal_structure
-from ocr_app.types import EncodedPage, KVSample, PageReading, TextDelta, Verdict
+from ocr_app.types import EncodedPage, KVSample, PageReading, Rule, TextDelta, Verdict
+from tests.models.conftest import laid_out, typeset
 
 ROWS = [
     ["Title"],
@@ -121,13 +124,14 @@ def test_the_token_cap_ends_a_page_and_marks_what_is_left(model, make_page):
 
 
 def sample_of(page: EncodedPage) -> PageSample:
-    """A page with plausible targets: one paragraph in the order of the runs, then the end."""
-    visual = visual_page(page)
+    """A page with what geometry suggests as its targets."""
+    visual, suggestion = visual_page(page), suggest(page)
     tokens = [
-        int(Structure.PARAGRAPH),
-        *range(NUM_STRUCTURE_TOKENS, NUM_STRUCTURE_TOKENS + len(page.runs)),
-        int(Structure.END_PAGE),
+        int(token)
+        for before, run in zip(suggestion.before, suggestion.order, strict=True)
+        for token in (*before, NUM_STRUCTURE_TOKENS + run)
     ]
+    tokens.append(int(Structure.END_PAGE))
     legal = legal_structure(
         tokens, len(page.runs), [run.text for run in page.runs], may_continue=page.page_index > 0
     )
@@ -136,8 +140,49 @@ def sample_of(page: EncodedPage) -> PageSample:
 
 @pytest.mark.parametrize("references", ["all", "routed"])
 def test_the_engine_scores_as_training_does(model, make_page, references, monkeypatch):
-    monkeypatch.setattr(reader_module, "ORDER_BONUS", 0.0)  # training knows no order but the reader's own
     pages = [make_page(ROWS * 4, page_index=index, seed=index) for index in range(3)]
+    assert_scores_agree(model, pages, references, monkeypatch)
+
+
+def test_the_engine_scores_a_table_of_three_columns_as_training_does(model, monkeypatch):
+    assert_scores_agree(model, [table_page(), table_page(page_index=1)], "all", monkeypatch)
+
+
+def table_page(page_index: int = 0) -> EncodedPage:
+    """Three columns, four rows, a cell left empty and one of two words; ruled all over."""
+    rows = ["Item Made Sold", "Kettle 120 98", "Spoon 75 -", "Old,anvil 8 7"]
+    lines = [
+        (100.0 + 200 * column, 100.0 + 30 * row, word.replace(",", " "))
+        for row, text in enumerate(rows)
+        for column, word in enumerate(text.split())
+        if word != "-"
+    ]
+    page = typeset(*lines)
+    level = tuple(Rule(92.0 + 30 * row, 90, 540) for row in range(5))
+    upright = tuple(Rule(place, 92, 212) for place in (90.0, 290.0, 490.0, 540.0))
+    page = laid_out(page, ("table", range(len(lines))), level_rules=level, upright_rules=upright)
+    features = np.random.default_rng(page_index).standard_normal(page.features.shape).astype(np.float32)
+    return replace(page, image=replace(page.image, page_index=page_index), features=features)
+
+
+TABLE = """\
+| Item | Made | Sold |
+| --- | --- | --- |
+| Kettle | 120 | 98 |
+| Spoon | 75 |  |
+| Old anvil | 8 | 7 |"""
+
+
+def test_the_shipped_reader_writes_a_table_of_three_columns():
+    shipped = load_reader(None, "cpu")
+    reading, text = read(open_session(shipped), table_page())
+    assert reading.verdict is Verdict.OK
+    assert text.strip() == TABLE
+
+
+def assert_scores_agree(model, pages: list[EncodedPage], references: str, monkeypatch) -> None:
+    """Training knows no suggestion: without its lean, the engine scores every token as training does."""
+    monkeypatch.setattr(reader_module, "SUGGESTION_LEAN", 0.0)
     samples = [sample_of(page) for page in pages]
     batch = collate([samples], FixedAxis())
     sight = Sight(text_window=24, references=references, block_budget=2, overlap_pages=1)
@@ -171,33 +216,21 @@ class FixedAxis:
         return 0.0
 
 
-def test_a_line_is_copied_from_its_beginning_and_not_left_before_its_end(model, make_page):
-    session = open_session(model)
-    page = make_page(ROWS * 2)
-    tokens = [
-        token
-        for tokens in session._tokens(None, session._enter_page(page, visual_page(page)), _Written())
-        for token in tokens
-    ]
-    before = int(Structure.PAGE)
-    seen: set[int] = set()
-    for token in tokens:
-        run = page.runs[token - NUM_STRUCTURE_TOKENS] if token >= NUM_STRUCTURE_TOKENS else None
-        if run is not None:
-            assert run.place_in_line == 0 or token - 1 in seen
-            seen.add(token)
-        elif before >= NUM_STRUCTURE_TOKENS and token == Structure.END_PAGE:
-            assert len(seen) == len(page.runs)
-        before = token
+def test_a_strong_lean_makes_any_reader_write_the_suggestion(model, make_page, monkeypatch):
+    monkeypatch.setattr(reader_module, "SUGGESTION_LEAN", 1e4)
+    for page in (make_page(ROWS * 2), table_page()):
+        session = open_session(model)
+        state = session._enter_page(page, visual_page(page))
+        steps = session._tokens(None, state, _Written())
+        assert [token for step in steps for token in step][1:] == sample_of(page).tokens.tolist()[:-1]
 
 
-def test_leaning_towards_an_order_moves_pointers_among_each_other_and_not_against_structure():
-    pointers = torch.tensor([[0.5, 1.0, float("-inf")], [0.0, 0.0, 0.0]])
-    before = pointers.clone()
-    _lean(pointers, [0, None])
-    torch.testing.assert_close(pointers.logsumexp(-1), before.logsumexp(-1))
-    assert pointers[0, 0] > pointers[0, 1]
-    assert pointers[1].tolist() == before[1].tolist()
+def test_without_a_lean_an_untrained_reader_goes_its_own_way(model, make_page, monkeypatch):
+    """Otherwise the test above could not fail."""
+    monkeypatch.setattr(reader_module, "SUGGESTION_LEAN", 0.0)
+    session, page = open_session(model), make_page(ROWS * 2)
+    steps = session._tokens(None, session._enter_page(page, visual_page(page)), _Written())
+    assert [token for step in steps for token in step][1:] != sample_of(page).tokens.tolist()[:-1]
 
 
 def test_kv_readings_carry_the_time_of_the_last_step(model, make_page):

@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ocr_app.models.embedded.geometry.suggestion import Suggestion
 from ocr_app.models.embedded.grammar import NUM_STRUCTURE_TOKENS, Structure
 from ocr_app.models.embedded.reader import PointerReader, ReaderShape
 from ocr_app.models.embedded.state import PageState
@@ -181,7 +182,8 @@ def test_every_target_is_legal_and_has_a_finite_loss(documents):
 )
 @settings(max_examples=30, deadline=None)
 def test_repeats_are_counted_in_training_as_in_reading(tokens: list[int]):
-    state = PageState(visual_page(page_of((0, 0, ["a", "b"]))), ["a", "b"], 0.0, may_continue=False)
+    page = visual_page(page_of((0, 0, ["a", "b"])))
+    state = PageState(page, Suggestion(), ["a", "b"], 0.0, may_continue=False)
     assert repeats_of(torch.tensor([tokens]))[0].tolist() == state.repeats_after(tokens)
 
 

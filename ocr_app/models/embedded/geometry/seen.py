@@ -90,9 +90,9 @@ class SeenPage:
 
     @cached_property
     def body_size(self) -> float:
-        """The type size of most characters."""
+        """The type size of most characters; no less than a pixel, for it is divided by."""
         sizes = np.array([line.size for line in self.lines for _ in line.text])
-        return float(np.median(sizes)) if len(sizes) else 1.0
+        return max(1.0, float(np.median(sizes))) if len(sizes) else 1.0
 
 
 def _seen_line(

@@ -10,6 +10,7 @@ from ocr_app.models.embedded.geometry.headings import set_levels
 from ocr_app.models.embedded.geometry.joins import Joins
 from ocr_app.models.embedded.geometry.lists import list_rows
 from ocr_app.models.embedded.geometry.order import reading_order
+from ocr_app.models.embedded.geometry.outside import with_body
 from ocr_app.models.embedded.geometry.seen import SeenPage
 from ocr_app.models.embedded.geometry.tables import Cells, cells_of, page_blocks
 from ocr_app.models.embedded.geometry.text import Part, has_line_breaks, joined, parts_of
@@ -36,7 +37,8 @@ class Suggestion:
 def suggest(encoded: EncodedPage) -> Suggestion:
     """Order and structure of a page from what was seen; every run is in it once."""
     page = SeenPage(encoded)
-    parts = [part for block in _in_order(page, page_blocks(page)) for part in _parts(page, block)]
+    blocks = with_body(page_blocks(page))
+    parts = [part for block in _in_order(page, blocks) for part in _parts(page, block)]
     parts = joined(page, parts)
     set_levels(parts, page.body_size)
     set_depths(parts, page.body_size)

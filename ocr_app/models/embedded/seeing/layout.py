@@ -33,6 +33,7 @@ LETTER_SIZE = {
     "helv": 0.8,
     "china-s": 1.0,
 }  # of a line's height, which reaches from its ascenders to its descenders
+MIN_SIDE = 0.5  # points: the network takes logarithms of the sides of boxes
 DESCENT = 0.22  # of a line's height, below its base line
 
 
@@ -63,7 +64,7 @@ class LayoutNetwork:
         pictures = tuple(_scaled(box, 1 / scale) for box in self._picture.get_picture_detections())
         if not boxes or len(boxes) > MAX_LINES:
             return PageLayout(NO_LAYOUT.classes, NO_LAYOUT.links, NO_LAYOUT.link_probabilities, pictures)
-        data = self._describe(picture, [_scaled(box, scale) for box in boxes], texts)
+        data = self._describe(picture, [_with_area(_scaled(box, scale)) for box in boxes], texts)
         nodes, edges, links = self._run(data)
         return PageLayout(
             _softmax(nodes), links, _softmax(edges)[:, 1] if len(links) else np.zeros(0), pictures
@@ -158,6 +159,11 @@ def _typeset(boxes: list[Box], texts: list[str], width: int, height: int):
 def _scaled(box: Box, scale: float) -> Box:
     x0, y0, x1, y1 = box
     return x0 * scale, y0 * scale, x1 * scale, y1 * scale
+
+
+def _with_area(box: Box) -> Box:
+    x0, y0, x1, y1 = box
+    return x0, y0, max(x1, x0 + MIN_SIDE), max(y1, y0 + MIN_SIDE)
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:
