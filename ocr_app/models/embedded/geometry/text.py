@@ -201,6 +201,7 @@ def _is_first_line(page: SeenPage, heading: Part, part: Part) -> bool:
         heading.kind is not RegionKind.HEADING
         or part.kind is not RegionKind.PARAGRAPH
         or part.cells is not None
+        or " " not in heading.text  # a single word names what follows
     ):
         return False
     gap = part.rows[0][0].box[1] - max(line.box[3] for line in heading.rows[-1])
