@@ -106,7 +106,7 @@ def test_a_model_is_found_however_it_is_written(yaml_file, written: str, name: s
 
 def test_a_known_model_that_is_not_here_is_missing_and_no_wrong_setting(yaml_file):
     config = load_config({}, {}, yaml_file("model: unlimited_ocr_v2"))
-    with pytest.raises(ModelMissingError, match="unlimited_ocr2.*embedded, plain"):
+    with pytest.raises(ModelMissingError, match=r"unlimited_ocr2.*embedded, plain"):
         open_reader(config)
 
 

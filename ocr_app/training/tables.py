@@ -53,7 +53,6 @@ def draw_ledger(rng: Random, texts: TextSource, num_rows: int) -> Table:
             ["code", "date", "date", "company", "number", "number"],
             ["date", "long", "number", "number", "number"],
             ["code", "name", "date", "date", "long", "number", "short"],
-            # fmt: skip
             ["code", "date", "name", "date", "date", "long", "number", "number"],
             ["short", "code", "words"],
         )

@@ -75,8 +75,8 @@ class PageTruth:
     is_bold: np.ndarray  # (N,) bool
     texts: tuple[
         str, ...
-        # of each unit, what stands on this page: with spaces, without soft hyphens, lines divided by newlines if
-        # kept
+        # of each unit, what stands on this page: with spaces, without soft hyphens, lines divided by newlines
+        # if kept
     ]
 
 

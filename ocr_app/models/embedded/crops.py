@@ -1,4 +1,4 @@
-"""Cuts a line out of a page along its four corners and scales it to the recogniser's height. Geometry only."""
+"""Cuts a line out of a page along its corners and scales it to the recogniser's height. Geometry only."""
 
 from math import ceil
 

@@ -103,7 +103,9 @@ class VisualEncoder:
         )
 
     def _with_cells(self, seen: "_Seen", marks: list[CellMark], image: PageImage) -> "_Seen":
-        """What was seen, and what stands in cells that were empty: dashes by their shape, the rest as it reads."""
+        """What was seen, and what stands in cells that were empty: dashes by their shape, the rest as it
+        reads.
+        """
         quads = _corners([mark for mark in marks if not mark.is_dash])
         found = self._read_lines(quads, image)
         kept = [place for place, line in enumerate(found.read) if any(map(str.isalnum, line.characters))]

@@ -24,7 +24,7 @@ MAX_FIGURES = 20
 
 
 def find_figures(image: PageImage, lines: Sequence[Box]) -> tuple[Box, ...]:
-    """Boxes of the pictures on a page, in its pixels, from top to bottom; `lines` are the boxes of its text."""
+    """Boxes of the pictures on a page, in its pixels, from top to bottom; `lines` are boxes of its text."""
     import cv2
 
     scale = min(1.0, WORK_DPI / image.dpi)

@@ -156,7 +156,7 @@ def _goes_on(
 
 
 def _stretches(rows: Block, boxes: Sequence[Box], line_height: float) -> list[Block]:
-    """Stretches of successive rows, two of them or more of several cells, that may be the rows of one table."""
+    """Stretches of successive rows, two or more of several cells, that may be the rows of one table."""
     grids: list[Block] = []
     current: Block = []
     edges = (0.0, 0.0)  # of the current one

@@ -198,7 +198,7 @@ def column_features(hints: PageHints, steps: np.ndarray, line_of: np.ndarray) ->
 
 
 def hint_features(hints: PageHints, boxes: np.ndarray, strokes: np.ndarray, line_height: float) -> np.ndarray:
-    """(L, NUM_HINT_FEATURES) float32 from boxes (L, 4) and stroke widths (L,), which are 0 where not known."""
+    """(L, NUM_HINT_FEATURES) float32 from boxes (L, 4) and stroke widths (L,), 0 where not known."""
     lines, order = hints.lines, np.array(hints.order)
     own = np.array([_own_features(line, len(lines)) for line in lines], np.float32)
     bold = _boldness(strokes)[:, None]

@@ -16,7 +16,9 @@ STOP_EVERY_RUNS = 64
 
 
 def open_plain(config: AppConfig) -> "PlainSession":
-    """Open the plain reader for one document. Raises ModelMissingError when the encoder's weights are not there."""
+    """Open the plain reader for one document. Raises ModelMissingError when the encoder's weights are not
+    there.
+    """
     return PlainSession(VisualEncoder(config.encoder))
 
 

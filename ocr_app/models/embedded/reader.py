@@ -19,8 +19,9 @@ from ocr_app.models.embedded.state import PageState
 from ocr_app.models.embedded.visual import NUM_GEOMETRY_FEATURES, VisualPage
 
 FORBIDDEN = float("-inf")
-# logits: how far the suggestion of geometry is trusted over the reader's own choice. Page score of real pages at
-# 4, 8, 16 and 100: 0.696, 0.839, 0.911, 0.913; of the suggestion alone 0.913. The network was trained on other hints.
+# logits: how far the suggestion of geometry is trusted over the reader's own choice. Page score of real pages
+# at 4, 8, 16 and 100: 0.696, 0.839, 0.911, 0.913; of the suggestion alone 0.913. The network was trained on
+# other hints.
 SUGGESTION_LEAN = 32.0
 MAX_REPEATS = 7  # of one structure token that are told apart
 STANDARD_LIMIT = 8.0  # standard deviations; a lone mark far from everything is no reason for huge activations

@@ -42,8 +42,9 @@ def skew_degrees(quads: np.ndarray) -> float:
 
 
 def is_skewed(image: PageImage, degrees: float) -> bool:
-    """Whether the page leans by this much, in a range that can be mended: its rows of ink must part better once
-    it is turned back. Boxes of lines alone deceive: one around words and dot leaders leans on a straight page.
+    """Whether the page leans by this much, in a range that can be mended: its rows of ink must part better
+    once it is turned back. Boxes of lines alone deceive: one around words and dot leaders leans on a straight
+    page.
     """
     if not MIN_SKEW_DEGREES <= abs(degrees) <= MAX_SKEW_DEGREES:
         return False

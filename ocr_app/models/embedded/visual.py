@@ -175,7 +175,7 @@ def _nearest(distance: np.ndarray, is_candidate: np.ndarray) -> np.ndarray:
 def _neighbour(
     index: np.ndarray, measure, em: float, boxes: np.ndarray, heights: np.ndarray
 ) -> list[np.ndarray]:
-    """Squashed distances to a neighbour, its presence, and for three-distance neighbours its relative height."""
+    """Squashed distances to a neighbour, its presence, and where there are three its relative height."""
     exists = index >= 0
     j = np.where(exists, index, 0)
     distances = [np.where(exists, np.tanh(d / em / 3), 1.0) for d in measure(j)]

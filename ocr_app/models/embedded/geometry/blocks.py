@@ -167,7 +167,9 @@ def _split(page: SeenPage, lines: list[SeenLine]) -> list[Block]:
 
 
 def _without_stray_lines(page: SeenPage, lines: list[SeenLine]) -> list[Block]:
-    """A picture, and lines said to belong to it where the picture network sees none, as what is next most probable."""
+    """A picture, and lines said to belong to it where the picture network sees none, as what is next most
+    probable.
+    """
     inside = [line for line in lines if any(_holds(box, line.box) for box in page.layout.pictures)]
     outside = [line for line in lines if line not in inside]
     blocks = [make_block(inside, "picture")] if inside else []

@@ -1,4 +1,6 @@
-"""Levels of headings from the type of the page: larger type stands higher, numbers tell depth, capitals stand above."""
+"""Levels of headings from the type of the page: larger type stands higher, numbers tell depth, capitals stand
+above.
+"""
 
 import re
 

@@ -1,4 +1,6 @@
-"""How the end of a line is joined to the next: a word that goes on loses its hyphen or keeps it, as the page writes it elsewhere."""
+"""How the end of a line is joined to the next: a word that goes on loses its hyphen or keeps it, as the page
+writes it elsewhere.
+"""
 
 import re
 

@@ -1,4 +1,6 @@
-"""Blocks that look like tables and are lists: contents with page numbers, and items with their marks in a column."""
+"""Blocks that look like tables and are lists: contents with page numbers, and items with their marks in a
+column.
+"""
 
 import re
 from itertools import pairwise
@@ -17,8 +19,8 @@ Row = list[SeenLine]
 
 
 def list_rows(block: Block) -> list[tuple[Row, bool]] | None:
-    """The rows of a block as entries of a list, and whether each is a heading between them; None where it is no
-    such list.
+    """The rows of a block as entries of a list, and whether each is a heading between them; None where it is
+    no such list.
     """
     rows = rows_of(block.lines)
     if _is_contents(rows):

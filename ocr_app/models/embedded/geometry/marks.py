@@ -26,7 +26,7 @@ class Mark:
 
 
 def read_mark(text: str) -> Mark | None:
-    """The mark a line begins with, if any; a mark alone counts, for its text may stand in a piece of its own."""
+    """The mark a line begins with, if any; a mark alone counts, as its text may be a piece of its own."""
     if BULLET.match(text):
         return Mark("bullet")
     if number := NUMBER.match(text):
@@ -46,7 +46,9 @@ def _roman(text: str) -> int:
 
 
 def is_in_turn(mark: Mark, others: list[Mark]) -> bool:
-    """Whether a letter or number has a neighbour among other marks, so that it counts and is no initial of a name."""
+    """Whether a letter or number has a neighbour among other marks, so that it counts and is no initial of a
+    name.
+    """
     if mark.value is None or mark.value == 1:
         return True
     return any(other.value is not None and abs(other.value - mark.value) == 1 for other in others)

@@ -44,7 +44,9 @@ def _columns(blocks: list[Block], em: float) -> list[list[Block]]:
 
 
 def _bands(blocks: list[Block], slack: float) -> list[list[Block]]:
-    """Blocks parted at gaps from the left to the right edge, from top to bottom; boxes may overlap by `slack`."""
+    """Blocks parted at gaps from the left to the right edge, from top to bottom; boxes may overlap by
+    `slack`.
+    """
     parts: list[list[Block]] = []
     bottom = float("-inf")
     for block in sorted(blocks, key=lambda block: block.box[1]):
@@ -82,13 +84,15 @@ def _has_gutter(blocks: list[Block], em: float) -> bool:
 
 
 def _fits(columns: list[Block], band: list[Block], em: float) -> bool:
-    """Whether a band goes on with columns: it stands in them, and is no line of its own across or at the side."""
+    """Whether a band goes on with columns: it stands in them, and is no line of its own across or at the
+    side.
+    """
     return len(_columns([*columns, *band], em)) <= len(_columns(columns, em))
 
 
 def _are_rows(columns: list[list[Block]], em: float) -> bool:
-    """Whether what stands side by side is read across: by its numbers, or because most blocks of the side with
-    fewer begin beside one of the other.
+    """Whether what stands side by side is read across: by its numbers, or because most blocks of the side
+    with fewer begin beside one of the other.
     """
     told = _told_by_marks(columns)
     if told is not None:

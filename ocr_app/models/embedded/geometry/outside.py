@@ -7,8 +7,8 @@ MIN_LETTERS = 3  # what has fewer is a page number
 
 
 def with_body(blocks: list[Block]) -> list[Block]:
-    """Blocks as they are; where all are running heads and feet, those with words are text, or nothing would be
-    written.
+    """Blocks as they are; where all are running heads and feet, those with words are text, or nothing would
+    be written.
     """
     if any(block.kind not in OUTSIDE for block in blocks):
         return blocks

@@ -57,7 +57,8 @@ def _covered(rules: list[Rule], place: float, start: float, end: float, near: fl
 
 
 def _spans(has_level: np.ndarray, has_upright: np.ndarray) -> tuple[tuple[int, int, int, int], ...]:
-    """(first row, last row, first column, last column) of each cell over several, from the edges between cells.
+    """(first row, last row, first column, last column) of each cell over several, from the edges between
+    cells.
 
     `has_level` (R - 1, C) and `has_upright` (R, C - 1) say where an edge is drawn.
     """

@@ -1,4 +1,4 @@
-"""One page as geometry sees it: lines with tight boxes, type sizes, and what the layout network says of them."""
+"""A page as geometry sees it: lines with tight boxes, type sizes, and what the layout network says."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -114,7 +114,8 @@ def _seen_line(
 
 
 def type_size(runs: tuple[Run, ...]) -> float | None:
-    """The type size of a line in pixels, from the widths of its runs: box heights vary with what rises and hangs.
+    """The type size of a line in pixels, from the widths of its runs: box heights vary with what rises and
+    hangs.
 
     None where there are too few letters to say.
     """

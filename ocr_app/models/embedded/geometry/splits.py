@@ -1,4 +1,5 @@
-"""How a group of lines that the layout network put together is parted: columns, side headings, items, large type.
+"""How a group of lines that the layout network put together is parted: columns, side headings, items, large
+type.
 
 Each function returns lists of lines, all lines in one of them, or nothing where it has nothing to part.
 """
@@ -50,8 +51,8 @@ def side_headed(page: SeenPage, lines: Lines) -> list[tuple[Lines, Lines]]:
 
 
 def margin_stacks(page: SeenPage, lines: Lines) -> tuple[list[Lines], Lines]:
-    """Side headings in the left margin of a whole page, and what stands beside them; no headings where there are
-    none.
+    """Side headings in the left margin of a whole page, and what stands beside them; no headings where there
+    are none.
     """
     for heads, texts in _gutters(lines):
         stacks, slack = _stacks(heads), ALIGNED * page.body_size
@@ -71,7 +72,9 @@ def _says_something(line: SeenLine) -> bool:
 
 
 def table_zones(lines: Lines) -> list[tuple[bool, Lines]]:
-    """Rows that the network takes for a table (True), and rows that it does not, where both are several in turn."""
+    """Rows that the network takes for a table (True), and rows that it does not, where both are several in
+    turn.
+    """
     zones: list[tuple[bool, list[Lines]]] = []
     for row in rows_of(lines):
         is_table = sum(line.score("table") for line in row) > TABLE_ROW * len(row)
@@ -195,7 +198,7 @@ def _is_prose(page: SeenPage, lines: Lines) -> bool:
 
 
 def _are_sections(page: SeenPage, heads: Lines, texts: Lines) -> bool:
-    """Whether lines at the left are bold headings, each beginning beside a line of running text at the right."""
+    """Whether lines at the left are bold headings, each beginning beside a line of running text."""
     if not _is_prose(page, texts) or median(line.stroke for line in heads) < BOLD:
         return False
     stacks, slack = _stacks(heads), ALIGNED * page.body_size

@@ -145,7 +145,9 @@ def _has_pieces(page: SeenPage, block: Block) -> bool:
 
 
 def _looks_tabular(page: SeenPage, block: Block) -> bool:
-    """Whether rows of a block that is not called a table have three pieces or more with one gutter through all."""
+    """Whether rows of a block that is not called a table have three pieces or more with one gutter through
+    all.
+    """
     if block.kind not in MIN_FULL_ROWS:
         return False
     rows = rows_of(block.lines)
@@ -189,7 +191,9 @@ def _has_crowded_columns(grid: TableGrid, block: Block) -> bool:
 
 
 def _is_whole(grid: TableGrid | None, block: Block) -> bool:
-    """Whether every row of text has a row of the grid to itself: no two lines of one row lie below two of the next."""
+    """Whether every row of text has a row of the grid to itself: no two lines of one row lie below two of the
+    next.
+    """
     if grid is None:
         return False
     rows: dict[int, list[list[SeenLine]]] = {}

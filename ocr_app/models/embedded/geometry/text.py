@@ -211,8 +211,8 @@ def _is_first_line(page: SeenPage, heading: Part, part: Part) -> bool:
 
 
 def _is_cut_sentence(before: str, after: str) -> bool:
-    """Whether a paragraph stops in the middle of a sentence that goes on in the next: at the end of a column, or
-    around a figure.
+    """Whether a paragraph stops in the middle of a sentence that goes on in the next: at the end of a column,
+    or around a figure.
     """
     return before[-1:] not in SENTENCE_ENDS and after[:1].islower() and len(before) > MIN_SENTENCE
 
@@ -226,7 +226,9 @@ def _is_rest_of_item(page: SeenPage, item: Part, part: Part) -> bool:
 
 
 def has_line_breaks(page: SeenPage, part: Part) -> bool:
-    """Whether the lines of a paragraph end on purpose, as those of an address: each leaves room for the next word."""
+    """Whether the lines of a paragraph end on purpose, as those of an address: each leaves room for the next
+    word.
+    """
     if part.kind is not RegionKind.PARAGRAPH or len(part.rows) < 2:
         return False
     em = page.body_size

@@ -1,1 +1,3 @@
-"""What a page shows: lines, characters, and what pretrained networks say of the layout. Knows no reading order."""
+"""What a page shows: lines, characters, and what pretrained networks say of the layout. Knows no reading
+order.
+"""

@@ -1,4 +1,5 @@
-"""Boxes of lines that the detector drew across a gutter, cut where white space goes down through several rows.
+"""Boxes of lines that the detector drew across a gutter, cut where white space goes down through several
+rows.
 
 LaTeX sets columns 10 points apart, which is less than the height of a line: the detector joins what stands
 beside each other, and what stands a little higher or lower. Spaces between words never lie below each other
@@ -44,7 +45,9 @@ class _Row:
 
 
 def cut_at_gutters(pixels: np.ndarray, quads: np.ndarray) -> np.ndarray:
-    """Corners (N, 4, 2) of lines, clockwise from the top left, on an RGB page (H, W, 3); lines across a gutter become two."""
+    """Corners (N, 4, 2) of lines, clockwise from the top left, on an RGB page (H, W, 3); lines across a
+    gutter become two.
+    """
     if len(quads) < MIN_ROWS:
         return quads
     boxes = np.concatenate([quads.min(axis=1), quads.max(axis=1)], axis=1)  # (N, 4)
@@ -108,7 +111,7 @@ def _stretches(pixels: np.ndarray, box: np.ndarray, line: int, height: float) ->
 
 
 def _is_gutter(place: int, span: Span, rows: list[_Row], height: float) -> bool:
-    """Whether the paper at a gap of a line is empty in enough rows, and pieces are long or the gap is wide."""
+    """Whether the paper at a gap is empty in enough rows, and pieces are long or the gap is wide."""
     if span[1] - span[0] < MIN_GAP * height:
         return False
     middle = (span[0] + span[1]) / 2
@@ -152,7 +155,7 @@ def _is_crossed(row: _Row, middle: float) -> bool:
 
 
 def _piece(pixels: np.ndarray, box: np.ndarray, span: Span, others: np.ndarray, height: float) -> np.ndarray:
-    """The corners of a part of a box; of a box too high for one line, around the ink that no other box holds."""
+    """The corners of a part of a box; of one too high for a line, around the ink that no other box holds."""
     top, bottom = float(box[1]), float(box[3])
     left, right = span
     if bottom - top > TALL * height:

@@ -1,9 +1,10 @@
-"""What PyMuPDF's layout network says of a page: the class of each line, which lines belong together, and pictures.
+"""What PyMuPDF's layout network says of a page: the class of each line, which lines belong together, and
+pictures.
 
 The network (`pymupdf.layout`, BoxRFDGNN) classifies boxes of text by their places, their letters and a coarse
 picture of the page. It is given our own lines, never those that MuPDF would join over a narrow gutter: the
-lines are set as text on an empty page of the same size, whose structured text its geometric features are taken
-from, and the picture is the page image itself. Nothing here decides anything: probabilities go out.
+lines are set as text on an empty page of the same size, whose structured text its geometric features are
+taken from, and the picture is the page image itself. Nothing here decides anything: probabilities go out.
 """
 
 from pathlib import Path
@@ -57,7 +58,7 @@ class LayoutNetwork:
         assert tuple(self._settings["data"]["class_list"]) == CLASSES, "pymupdf.layout has other classes"
 
     def see(self, pixels: np.ndarray, dpi: float, boxes: list[Box], texts: list[str]) -> PageLayout:
-        """Classify lines of an RGB page (H, W, 3), given their boxes in its pixels and what was read in them."""
+        """Classify lines of an RGB page (H, W, 3), given their boxes in its pixels and their texts."""
         scale = POINTS_PER_INCH / dpi
         picture = _at_72_dpi(pixels, scale)
         self._picture.predict(picture)

@@ -1,5 +1,5 @@
-"""Small text that the detector passes over and whose place is known: page numbers behind dot leaders, and single
-marks and figures in the cells of a table.
+"""Small text that the detector passes over and whose place is known: page numbers behind dot leaders, and
+single marks and figures in the cells of a table.
 """
 
 from collections.abc import Sequence

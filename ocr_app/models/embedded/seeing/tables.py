@@ -1,4 +1,4 @@
-"""Rows and columns of a table, by the grid network inside PyMuPDF (`pymupdf.layout`, table_grid_model_v4_ep)."""
+"""Rows and columns of a table, by the grid network of PyMuPDF (`pymupdf.layout`, table_grid_model_v4_ep)."""
 
 from pathlib import Path
 

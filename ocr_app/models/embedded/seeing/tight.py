@@ -11,7 +11,9 @@ MIN_ROW_SHARE = (
 
 
 def darkest(pixels: np.ndarray) -> np.ndarray:
-    """The lowest of the three colours of each pixel (H, W, 3), as (H, W) uint8: ink of any colour is dark in it."""
+    """The lowest of the three colours of each pixel (H, W, 3), as (H, W) uint8: ink of any colour is dark in
+    it.
+    """
     import cv2
 
     red, green, blue = cv2.split(pixels)
@@ -19,7 +21,9 @@ def darkest(pixels: np.ndarray) -> np.ndarray:
 
 
 def line_ink(pixels: np.ndarray, box: Box) -> np.ndarray:
-    """Which pixels inside a box on an RGB page (H, W, 3) are ink, (h, w) bool; light letters on dark paper too."""
+    """Which pixels inside a box on an RGB page (H, W, 3) are ink, (h, w) bool; light letters on dark paper
+    too.
+    """
     left, top, right, bottom = int(box[0]), int(box[1]), int(np.ceil(box[2])), int(np.ceil(box[3]))
     part = pixels[max(0, top) : bottom, max(0, left) : right]
     if part.size == 0:
