@@ -43,7 +43,7 @@ class NewJob:
     upload: str  # its name in the work folder
     num_bytes: int
     page_indices: tuple[int, ...]  # those asked for, in that order
-    options: JobOptions = JobOptions()
+    options: JobOptions = field(default_factory=JobOptions)
     needs_password: bool = False
     notes: tuple[str, ...] = ()
 
