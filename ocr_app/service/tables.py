@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Engine,
@@ -16,6 +17,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TypeDecorator,
     create_engine,
     event,
 )
@@ -25,6 +27,17 @@ from ocr_app.errors import ConfigError
 
 metadata = MetaData()
 
+
+class Word(TypeDecorator[str]):
+    """A member of a StrEnum as its text: drivers differ in what they make of one."""
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Any) -> str | None:
+        return None if value is None else str(value)
+
+
 jobs = Table(
     "jobs",
     metadata,
@@ -32,8 +45,8 @@ jobs = Table(
     Column("owner", String(40), nullable=False, index=True),
     Column("name", Text, nullable=False),
     Column("upload", String(80), nullable=False),
-    Column("num_bytes", Integer, nullable=False),
-    Column("state", String(24), nullable=False, index=True),
+    Column("num_bytes", BigInteger, nullable=False),
+    Column("state", Word(24), nullable=False, index=True),
     Column("rank", Float(53), nullable=False),
     Column("page_indices", Text, nullable=False),  # JSON
     Column("num_pages", Integer, nullable=False),
@@ -66,7 +79,7 @@ pages = Table(
     metadata,
     _job_id(primary_key=True),
     Column("page_index", Integer, primary_key=True),
-    Column("verdict", String(24), nullable=False),
+    Column("verdict", Word(24), nullable=False),
     Column("finished_s", Float(53), nullable=False),
     Column("record", LargeBinary, nullable=False),
 )
@@ -78,7 +91,7 @@ events = Table(
     Column("number", Integer, primary_key=True),
     Column("kind", String(8), nullable=False),
     Column("page_index", Integer),
-    Column("state", String(24)),
+    Column("state", Word(24)),
 )
 
 keys = Table(
@@ -86,7 +99,7 @@ keys = Table(
     metadata,
     Column("id", String(40), primary_key=True),
     Column("name", String(80), nullable=False),
-    Column("role", String(16), nullable=False),
+    Column("role", Word(16), nullable=False),
     Column("digest", String(64), nullable=False, unique=True),
     Column("created_s", Float(53), nullable=False),
     Column("revoked_s", Float(53)),
