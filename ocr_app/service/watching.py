@@ -16,6 +16,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
+from ocr_app.errors import NoSuchJobError
 from ocr_app.service.records import JobEvent
 from ocr_app.service.service import Service
 
@@ -68,6 +69,8 @@ class Watcher:
         if event.kind == "state":
             return {"state": event.state}
         result = self._service.store.page(self._job_id, event.page_index)
+        if result is None:
+            raise NoSuchJobError("The job was deleted.")
         return {
             "page_number": result.page_number,
             "verdict": result.verdict,
@@ -90,11 +93,14 @@ async def event_stream(service: Service, job_id: str, after: int) -> AsyncIterat
     """The events as the lines of a text/event-stream, with a comment now and then to keep it open."""
     sent_s = time.monotonic()
     yield "retry: 1000\n\n"
-    async for number, kind, values in Watcher(service, job_id, after).changes():
-        if kind != "wait":
-            head = f"id: {number}\n" if number is not None else ""
-            yield f"{head}event: {kind}\ndata: {json.dumps(values, ensure_ascii=False)}\n\n"
-            sent_s = time.monotonic()
-        elif time.monotonic() - sent_s > HEARTBEAT_S:
-            yield ": still here\n\n"
-            sent_s = time.monotonic()
+    try:
+        async for number, kind, values in Watcher(service, job_id, after).changes():
+            if kind != "wait":
+                head = f"id: {number}\n" if number is not None else ""
+                yield f"{head}event: {kind}\ndata: {json.dumps(values, ensure_ascii=False)}\n\n"
+                sent_s = time.monotonic()
+            elif time.monotonic() - sent_s > HEARTBEAT_S:
+                yield ": still here\n\n"
+                sent_s = time.monotonic()
+    except NoSuchJobError:  # deleted under the watcher: there is nothing more to tell
+        return

@@ -157,10 +157,12 @@ class Workers:
     def _run(self, job: Job) -> None:
         """Read what is left of a job, and leave it over or waiting."""
         left_s = self._config.service.job_timeout_s - job.busy_s
-        work = Work(job, time.monotonic() + left_s, lambda: self._is_closing, is_cancelled=job.is_cancelling)
+        work = Work(job, time.monotonic() + left_s, lambda: self._is_closing)
         self._running[job.id] = work
         self._live.changed(job.id)
         try:
+            # asked again now that `cancel` can find it: a wish in between would be lost
+            work.is_cancelled = work.is_cancelled or self._store.job(job.id).is_cancelling
             self._read(work)
         except OutOfMemoryError as error:
             self._out_of_memory(work, error)

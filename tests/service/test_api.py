@@ -104,6 +104,18 @@ def test_text_comes_before_its_page_is_finished(serve):
     assert "secret" not in json.dumps([event.values for event in events])
 
 
+def test_watching_ends_when_the_job_is_deleted_under_the_watcher(serve):
+    running = serve()
+    client = running.client()
+    job = ended(client, send(client, "a", 400).json())
+    with client.stream("GET", f"/v1/jobs/{job['id']}/events") as answer:
+        lines = answer.iter_lines()
+        next(lines)
+        running.service.delete(job["id"])
+        assert sum(line.startswith("event: page") for line in lines) <= 400
+    assert client.get("/livez").status_code == 200
+
+
 def test_twenty_clients_at_once_get_their_own_texts(serve):
     running = serve(workers=3, max_running_jobs_per_key=5)
     wrong = []

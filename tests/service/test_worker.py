@@ -110,6 +110,14 @@ def test_cancelling_keeps_what_is_read_and_frees_the_worker(tmp_path: Path):
         assert service.store.job(unwanted.id).num_done == 0
 
 
+def test_cancelling_at_the_moment_a_job_starts_is_not_lost(tmp_path: Path):
+    with running(tmp_path, max_running_jobs_per_key=2) as service:
+        for number in range(40):
+            job = submit(service, f"job{number}", 10, page_s=1.0)
+            service.cancel(job.id)
+            assert over(service, job, timeout_s=1.0).state is JobState.CANCELLED
+
+
 def test_the_time_cap_ends_a_job_with_a_verdict_on_every_page(tmp_path: Path):
     with running(tmp_path, job_timeout_s=0.2) as service:
         job = over(service, submit(service, "long", 50, page_s=0.05))
