@@ -129,8 +129,12 @@ class JobStore:
         rest: Iterable[PageResult] = (),
         notes: tuple[str, ...] = (),
         error: tuple[str, str] | None = None,
+        only_from: tuple[JobState, ...] = OPEN_STATES,
     ) -> None:
-        """End a job, with the records of pages that were not read, and what to tell the person."""
+        """End a job, with the records of pages that were not read, and what to tell the person.
+
+        Raises NotReadyError for a job in none of the states `only_from`.
+        """
         now = self._now()
         with self._writing, self._engine.begin() as connection:
             num_rest = 0
@@ -148,7 +152,7 @@ class JobStore:
                 "error_type": error[0] if error else None,
                 "error_message": error[1] if error else None,
             }
-            _change(connection, job_id, values, *OPEN_STATES)
+            _change(connection, job_id, values, *only_from)
             self._record(connection, job_id, "state", state=state)
 
     # a person's wishes
@@ -161,7 +165,7 @@ class JobStore:
         job = self.job(job_id)
         if job.state is JobState.QUEUED:
             try:
-                self.finish(job_id, JobState.CANCELLED, keep_s=keep_s)
+                self.finish(job_id, JobState.CANCELLED, keep_s=keep_s, only_from=(JobState.QUEUED,))
                 return self.job(job_id)
             except NotReadyError:  # it was claimed in between
                 pass

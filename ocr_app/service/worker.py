@@ -22,6 +22,7 @@ from ocr_app.errors import (
     OutOfMemoryError,
     PasswordRequiredError,
 )
+from ocr_app.service.drift import Drift
 from ocr_app.service.folder import WorkFolder
 from ocr_app.service.live import Live
 from ocr_app.service.masking import masked_result
@@ -67,6 +68,7 @@ class Work:
     stop: Stop | None = None
     rest: list[PageResult] = field(default_factory=list)  # pages a stop left unread
     notes: tuple[str, ...] = ()
+    drift: Drift = field(default_factory=Drift)
 
     def should_stop(self) -> bool:
         if self.stop is None:
@@ -162,7 +164,8 @@ class Workers:
         self._live.changed(job.id)
         try:
             # asked again now that `cancel` can find it: a wish in between would be lost
-            work.is_cancelled = work.is_cancelled or self._store.job(job.id).is_cancelling
+            if self._store.job(job.id).is_cancelling:  # set only, or another thread's wish is undone
+                work.is_cancelled = True
             self._read(work)
         except OutOfMemoryError as error:
             self._out_of_memory(work, error)
@@ -231,6 +234,7 @@ class Workers:
         elapsed_s = result.encode_s + result.decode_s
         self._store.add_page(work.job.id, result, busy_s=elapsed_s)
         self.pace.page_done(elapsed_s)
+        work.drift.add(result)
         self._metrics.page(result)
         self._live.end_page(work.job.id)
 
@@ -252,7 +256,7 @@ class Workers:
 
     def _finish(self, work: Work, state: JobState, error: tuple[str, str] | None = None) -> None:
         keep_s = self._config.service.keep_s
-        rest, notes = work.rest, work.notes
+        rest, notes = work.rest, work.notes + work.drift.notes()
         self._store.finish(work.job.id, state, keep_s=keep_s, rest=rest, notes=notes, error=error)
         self._metrics.job_over(state)
         logger.info("job %s: %s", work.job.id, state)
@@ -272,7 +276,10 @@ class Workers:
         if not isinstance(error, OutOfMemoryError):
             self._metrics.error(error)
         work.rest = []
-        self._finish(work, JobState.FAILED, (type(error).__name__, message))
+        try:
+            self._finish(work, JobState.FAILED, (type(error).__name__, message))
+        except NotReadyError:
+            logger.warning("a job was over before its worker failed")
 
     def _tidy(self, job_id: str) -> None:
         """A job that is over needs neither its upload nor its password."""
