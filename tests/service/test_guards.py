@@ -16,7 +16,7 @@ from ocr_app.service.auth import OPEN_PATHS
 from ocr_app.service.keys import Role
 from ocr_app.service.sources import path_pieces, url_pieces
 from tests.service import scripted
-from tests.service.support import over, submit
+from tests.service.support import over, submit, wait_until
 from tests.service.test_api import ended, send
 
 FORM_HEAD = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\n'
@@ -231,6 +231,7 @@ def test_the_audit_log_says_who_did_what_and_holds_no_text(serve):
     job = send(client, "swordfish", 1).json()
     ended(client, job)
     client.delete(f"/v1/jobs/{job['id']}")
+    wait_until(lambda: len(running.service.keys.notes()) == 2)  # written once the answer is out
     lines = running.service.keys.notes()
     assert [(line[1], line[3], line[4]) for line in lines] == [
         ("jo", f"DELETE /v1/jobs/{job['id']}", 204),
