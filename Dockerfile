@@ -2,6 +2,8 @@
 # NVIDIA GPU:      docker build --build-arg DEVICE=gpu -t longscribe . && docker run --gpus all -p 7860:7860 longscribe
 FROM python:3.11-slim AS build
 ARG DEVICE=cpu
+# more to install, such as the driver of a database
+ARG EXTRA_PACKAGES=""
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /build
 COPY requirements.txt ./
@@ -13,10 +15,10 @@ RUN python -m venv /venv \
         *) echo "DEVICE is '$DEVICE'; it must be cpu or gpu." >&2; exit 1 ;; \
     esac \
     && /venv/bin/pip install "$(grep '^torch==' requirements.txt)" --index-url "$index" \
-    && /venv/bin/pip install -r requirements.txt
+    && /venv/bin/pip install -r requirements.txt $EXTRA_PACKAGES
 
 FROM python:3.11-slim
-RUN useradd --create-home --uid 1000 reader
+RUN useradd --create-home --uid 1000 reader && install -d -o 1000 -g 1000 -m 700 /data
 COPY --from=build /venv /venv
 WORKDIR /app
 COPY --chown=1000:1000 app.py LICENSE README.md ./
@@ -28,8 +30,9 @@ ENV PATH=/venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     OCR_APP_HOST=0.0.0.0 \
     OCR_APP_PORT=7860 \
+    OCR_APP_SERVICE_FOLDER=/data \
     GRADIO_TEMP_DIR=/tmp/gradio
 EXPOSE 7860
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["python", "-c", "import os, urllib.request; urllib.request.urlopen(f\"http://127.0.0.1:{os.environ['OCR_APP_PORT']}/\", timeout=4)"]
+    CMD ["python", "-c", "import os, urllib.request; urllib.request.urlopen(f\"http://127.0.0.1:{os.environ['OCR_APP_PORT']}/livez\", timeout=4)"]
 CMD ["python", "app.py"]

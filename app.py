@@ -1,4 +1,4 @@
-"""Start the web page: read the settings, build the page, listen.
+"""Start the web page and the HTTP API: read the settings, build both, listen.
 
 python app.py --port 7860 --config settings.yaml
 """
@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 # before Gradio is imported: it asks nobody outside
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
@@ -15,7 +16,10 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from ocr_app.config import AppConfig
 from ocr_app.config_sources import load_config
-from ocr_app.errors import OCRError
+from ocr_app.errors import OCRError, ServiceFolderError
+
+if TYPE_CHECKING:
+    from ocr_app.service.service import Service
 
 EXAMPLE = Path(__file__).parent / "assets" / "sample.pdf"
 
@@ -38,15 +42,61 @@ def settings(argv: list[str]) -> AppConfig:
 
 
 def serve(config: AppConfig) -> None:
-    """Run until interrupted."""
+    """Run until interrupted: the page at /, the HTTP API beside it at /v1."""
+    if not config.service.enabled or os.environ.get(
+        "SPACE_ID"
+    ):  # a Space has its own way in, and no lasting disk
+        serve_page(config)
+        return
+    from ocr_app.service.service import Service
+
+    try:
+        service = Service(config)
+    except ServiceFolderError as error:  # a page for one person needs no lasting jobs
+        if needs_keys(config):
+            raise
+        print(f"The page starts without the HTTP API. {error}", file=sys.stderr)
+        serve_page(config)
+        return
+    with service:
+        serve_page_and_api(config, service)
+
+
+def needs_keys(config: AppConfig) -> bool:
+    from ocr_app.service import auth
+
+    return auth.needs_keys(config.service.auth, config.server.host)
+
+
+def serve_page(config: AppConfig) -> None:
+    """The page alone, as Gradio serves it."""
+    from ocr_app.ui import page
+
+    page_blocks(config).launch(
+        server_name=config.server.host, server_port=config.server.port or None, **page.launch_options(config)
+    )
+
+
+def serve_page_and_api(config: AppConfig, service: "Service") -> None:
+    """Both in one application, so that the page is behind the same guards as the API."""
+    import gradio
+
+    from ocr_app.service.api import build_api
+    from ocr_app.service.listening import make_first_key, run_server
+    from ocr_app.ui import page
+
+    make_first_key(config, service.keys)
+    app = build_api(service)
+    app = gradio.mount_gradio_app(app, page_blocks(config), path="/", **page.launch_options(config))
+    run_server(app, config)
+
+
+def page_blocks(config: AppConfig) -> Any:
     from ocr_app.pipeline import parse_document
     from ocr_app.ui import page
     from ocr_app.ui.zero_gpu import with_lent_gpu
 
-    blocks = page.build_blocks(config, with_lent_gpu(parse_document), EXAMPLE)
-    blocks.launch(
-        server_name=config.server.host, server_port=config.server.port or None, **page.launch_options(config)
-    )
+    return page.build_blocks(config, with_lent_gpu(parse_document), EXAMPLE)
 
 
 def main(argv: list[str]) -> int:
@@ -58,7 +108,11 @@ def main(argv: list[str]) -> int:
     logging.basicConfig(
         level=config.server.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
-    serve(config)
+    try:
+        serve(config)
+    except OCRError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
     return 0
 
 

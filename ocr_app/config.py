@@ -154,6 +154,48 @@ class ServerConfig:
         _require("log_level", self.log_level, self.log_level in LOG_LEVELS, f"one of {', '.join(LOG_LEVELS)}")
 
 
+AUTH_MODES = ("auto", "on")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceConfig:
+    """The HTTP API: where jobs are kept, how they wait, and what guards them."""
+
+    enabled: bool = True
+    folder: str | None = None  # jobs and uploads; None: longscribe in the user's data folder
+    database_url: str | None = None  # SQLAlchemy's form; None: SQLite in the folder
+    auth: str = "auto"  # auto: keys are asked for unless only this machine can connect; on: always
+    workers: int = 1  # documents read at once, of any length
+    quick_workers: int = 1  # more, that take short documents only, so that none waits behind a book
+    short_pages: int = 20  # a document of at most this many pages is short
+    overtake_s: float = 600.0  # a document can be overtaken only by those that came within this time after it
+    max_queued: int = 1000
+    max_open_jobs_per_key: int = 100  # waiting or running
+    max_running_jobs_per_key: int = 2
+    job_timeout_s: float = 6 * 3600.0  # of reading, waiting not counted
+    keep_s: float = 7 * 86400.0  # results are removed this long after the end of the job
+    rate_limit: str = "600/minute"  # requests a key
+    page_quota: str = "20000/day"  # pages a key
+    limits_storage: str = "memory://"  # a storage of the library `limits`
+    upload_timeout_s: float = 900.0  # for the whole body of a request
+    idle_timeout_s: float = 30.0  # between two pieces of it
+    cors_origins: str | None = None  # origins of other web pages that may ask, divided by commas
+    source_hosts: str | None = None  # hosts that documents may be fetched from by URL, divided by commas
+    source_folder: str | None = None  # folder that documents may be named in by path
+    scan_command: str | None = None  # a virus scanner; the file's path is appended, 0 means clean
+    mask: bool = False  # e-mail addresses, telephone and identity numbers are struck out in every result
+    encryption_key: str | None = field(default=None, repr=False)  # Fernet; encrypts uploads and page records
+
+    def __post_init__(self) -> None:
+        _require("auth", self.auth, self.auth in AUTH_MODES, f"one of {', '.join(AUTH_MODES)}")
+        for name in ("workers", "max_queued", "max_open_jobs_per_key", "max_running_jobs_per_key"):
+            _require(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
+        for name in ("quick_workers", "short_pages", "overtake_s"):
+            _require(name, getattr(self, name), getattr(self, name) >= 0, "at least 0")
+        for name in ("job_timeout_s", "keep_s", "upload_timeout_s", "idle_timeout_s"):
+            _require(name, getattr(self, name), getattr(self, name) > 0, "above 0")
+
+
 @dataclass(frozen=True, slots=True)
 class AppConfig:
     """Everything."""
@@ -163,6 +205,7 @@ class AppConfig:
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
     reader: ReaderConfig = field(default_factory=ReaderConfig)
     server: ServerConfig = field(default_factory=ServerConfig)
+    service: ServiceConfig = field(default_factory=ServiceConfig)
 
 
 def _require(name: str, value: object, is_valid: bool, rule: str) -> None:

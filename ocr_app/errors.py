@@ -127,3 +127,101 @@ class BrowserMissingError(OCRError):
 
     http_status = 503
     exit_code = 16
+
+
+class NotSignedInError(OCRError):
+    """A key is needed and none, or none that is known, was sent."""
+
+    http_status = 401
+    exit_code = 17
+
+
+class NotAllowedError(OCRError):
+    """The key may not do this, or the request comes from a place it may not come from."""
+
+    http_status = 403
+    exit_code = 18
+
+
+class NoSuchJobError(OCRError):
+    """There is no such job, key or page, or it belongs to somebody else."""
+
+    http_status = 404
+    exit_code = 19
+
+
+class NotReadyError(OCRError):
+    """The job has not got as far as what was asked for, or is over already."""
+
+    http_status = 409
+    exit_code = 20
+
+
+class BadRequestError(OCRError):
+    """A request cannot be understood, or lacks what it needs."""
+
+    http_status = 422
+    exit_code = 21
+
+
+class TooManyRequestsError(OCRError):
+    """A limit of requests, pages or waiting jobs is reached."""
+
+    http_status = 429
+    exit_code = 22
+
+
+class RequestTimeoutError(OCRError):
+    """The body of a request came too slowly."""
+
+    http_status = 408
+    exit_code = 23
+
+
+class InfectedFileError(OCRError):
+    """The operator's scanner refused the file."""
+
+    http_status = 422
+    exit_code = 24
+
+
+class JobTimeoutError(OCRError):
+    """A job took longer than its time cap."""
+
+    http_status = 504
+    exit_code = 25
+
+
+class SourceError(OCRError):
+    """A document named by URL or path may not be fetched, or could not be."""
+
+    http_status = 422
+    exit_code = 26
+
+
+class ServiceFolderError(OCRError):
+    """The work folder cannot be used, or another service uses it."""
+
+    http_status = 503
+    exit_code = 27
+
+
+class DeviceFailedError(OCRError):
+    """The device reported an error after which nothing can be computed in this process."""
+
+    http_status = 503
+    exit_code = 28
+
+
+class ServerUnreachableError(OCRError):
+    """The client got no answer, or not one of this service."""
+
+    http_status = 502
+    exit_code = 29
+
+
+class CrashingFileError(OCRError):
+    """Reading a document ended the process again and again."""
+
+    http_status = 422
+    exit_code = 30

@@ -11,12 +11,17 @@ import traceback
 from importlib import import_module
 
 from ocr_app.cli.arguments import build_parser
+from ocr_app.cli.service_arguments import SERVICE_COMMANDS
 from ocr_app.errors import OCRError
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141  # what a shell reports for a program that a closed pipe ended
 
-COMMANDS = {"parse": "ocr_app.cli.parse", "bench": "ocr_app.cli.bench", "models": "ocr_app.cli.models"}
+COMMANDS = {
+    "parse": "ocr_app.cli.parse",
+    "bench": "ocr_app.cli.bench",
+    "models": "ocr_app.cli.models",
+} | SERVICE_COMMANDS
 
 
 def main(argv: list[str] | None = None) -> int:

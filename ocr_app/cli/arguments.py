@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ocr_app import __version__
+from ocr_app.cli.service_arguments import add_service_commands
 from ocr_app.config import ATTENTION_MODES, ENCODER_QUALITIES
 from ocr_app.errors import ConfigError
 
@@ -40,6 +41,7 @@ def build_parser() -> Parser:
     _add_bench(commands.add_parser("bench", help="run a measurement; without a name, list them"))
     models = commands.add_parser("models", help="list the models that can read")
     models.set_defaults(debug=False)
+    add_service_commands(commands)
     return parser
 
 
