@@ -130,6 +130,7 @@ async def _job_texts(service: Service, job: Job) -> AsyncIterator[str]:
             yield joiner.add(result)
         elif kind == "wait":
             yield ""
+    yield joiner.finish()
     over = await asyncio.to_thread(service.store.job, job.id)
     if over.state is JobState.FAILED:
         raise BadRequestError(over.error_message or "The document could not be read.")

@@ -10,7 +10,7 @@ from statistics import median
 
 from ocr_app.models.embedded.letters import opens_item
 from ocr_app.models.embedded.reading_order import Block, reading_blocks
-from ocr_app.types import Box, EncodedPage, RegionKind
+from ocr_app.types import Box, RegionKind
 
 HEADING_HEIGHTS = ((1.9, 1), (1.5, 2), (1.25, 3))  # times the usual line height, and the level
 MAX_HEADING_ROWS = 3
@@ -25,12 +25,6 @@ class PlainRegion:
     kind: RegionKind
     level: int
     line_indices: tuple[int, ...]
-
-
-def plain_regions(page: EncodedPage) -> list[PlainRegion]:
-    """Regions in reading order."""
-    lines = PlainLines([line.box for line in page.lines], [page.line_text(line) for line in page.lines])
-    return [region for block in lines.blocks() for region in lines.regions(block)]
 
 
 class PlainLines:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ocr_app.models.embedded.letters import WIDE
 
 BULLET = re.compile(
-    r"^(?:\[[ x]\]\s|[•·▪■●○◦‣∙▸►➢➤✓✔□☐☑☒❑](?:\s|$|(?=[^\W_]))|[–—*-](?:\s|$)|-{1,2}\w[\w-]*\s+\S)"
+    r"^(?:\[[ x]\]\s|[•·▪■●○◦‣∙▸►➢➤✓✔□☐☑☒❑](?:\s|$|(?=[^\W_]))|[–—*-](?:\s|$)|-{1,2}[^\W\d_][\w-]*\s+\S)"
 )
 NUMBER = re.compile(rf"^[(（\[]?(\d{{1,3}})(?:[.)\]](?=$|\s|[^\W\d_])|[）、]|\.(?=[{WIDE}]))")
 LETTER = re.compile(r"^[(（\[]?([a-zA-Z])[.)\]）](?=$|\s|[A-Z])")
@@ -14,7 +14,7 @@ ROMAN = re.compile(r"^[(（\[]?([ivx]{1,5}|[IVX]{1,5})[.)\]）](?=$|\s)")
 CIRCLED = re.compile(r"^[①-⑳⑴-⒇]")
 CHINESE = re.compile(r"^[(（]?[一二三四五六七八九十]{1,3}[)）、.]")
 SECTION = re.compile(r"^(\d{1,3}(?:\.\d{1,3})+)[.)]?\s")
-OPTION = re.compile(r"^-{1,2}\w[\w-]*$")
+OPTION = re.compile(r"^-{1,2}[^\W\d_][\w-]*$")
 
 
 @dataclass(frozen=True, slots=True)

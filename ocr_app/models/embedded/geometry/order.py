@@ -8,7 +8,8 @@ from itertools import pairwise
 from ocr_app.models.embedded.geometry.blocks import Block
 from ocr_app.models.embedded.geometry.marks import read_mark
 
-Span = tuple[float, float]
+MIN_LINES = 2  # of a block of running text
+PROSE = 7.0  # sizes of type: the width of such a block
 
 
 def reading_order(blocks: Sequence[Block], em: float) -> list[Block]:
@@ -60,34 +61,50 @@ def _bands(blocks: list[Block], slack: float) -> list[list[Block]]:
 
 def _joined_where_columns(bands: list[list[Block]], em: float) -> list[list[Block]]:
     """Neighbouring bands put together as long as one gutter goes down through all of them."""
+    parts = _merged(bands, em, loose=True)
+    firm = [
+        part
+        for whole in parts
+        for part in (
+            [whole] if _are_text_columns(whole, em) else _merged(_bands(whole, 0.3 * em), em, loose=False)
+        )
+    ]
+    return firm if len(firm) > 1 else bands
+
+
+def _merged(bands: list[list[Block]], em: float, *, loose: bool) -> list[list[Block]]:
+    """Neighbouring bands in the same columns put together; if `loose`, also those that stand in one of them
+    alone.
+    """
     parts: list[list[Block]] = []
     for band in bands:
-        if (
-            parts
-            and _has_gutter(parts[-1], em)
-            and _has_gutter([*parts[-1], *band], em)
-            and _fits(parts[-1], band, em)
-        ) or (
-            parts
-            and _has_gutter(band, em)
-            and _has_gutter([*parts[-1], *band], em)
-            and _fits(band, parts[-1], em)
-        ):
+        if parts and any(_goes_on(a, b, em, loose) for a, b in ((parts[-1], band), (band, parts[-1]))):
             parts[-1] = [*parts[-1], *band]
         else:
             parts.append(band)
-    return parts if len(parts) > 1 else bands
+    return parts
 
 
-def _has_gutter(blocks: list[Block], em: float) -> bool:
-    return len(_columns(blocks, em)) > 1
-
-
-def _fits(columns: list[Block], band: list[Block], em: float) -> bool:
-    """Whether a band goes on with columns: it stands in them, and is no line of its own across or at the
-    side.
+def _goes_on(columns: list[Block], band: list[Block], em: float, loose: bool) -> bool:
+    """Whether a band belongs to columns above or below it: it stands in them, and is no line of its own
+    across.
     """
-    return len(_columns([*columns, *band], em)) <= len(_columns(columns, em))
+    num_columns = len(_columns(columns, em))
+    together = len(_columns([*columns, *band], em))
+    return 1 < together <= num_columns and (loose or len(_columns(band, em)) > 1)
+
+
+def _are_text_columns(blocks: list[Block], em: float) -> bool:
+    """Whether blocks are columns of running text. Then what stands in one of them alone belongs to it; else
+    it is rather what follows: a heading below a letterhead.
+    """
+    columns = _columns(blocks, em)
+    return len(columns) > 1 and all(_holds_text(column, em) for column in columns)
+
+
+def _holds_text(column: list[Block], em: float) -> bool:
+    """Whether a column holds lines of running text one below the other."""
+    return any(len(block.lines) >= MIN_LINES and block.box[2] - block.box[0] > PROSE * em for block in column)
 
 
 def _are_rows(columns: list[list[Block]], em: float) -> bool:
