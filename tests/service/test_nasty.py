@@ -31,6 +31,8 @@ class LineReader:
 
 class Prepared:
     runs = ()
+    figures = ()
+    num_reuse_hits = num_reuse_lookups = 0
 
     def __init__(self, image):
         self.image = image

@@ -112,7 +112,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for n in range(1, NUM_LONG_PAGES + 1)
         ],
     )
-    draw(folder / "compare.pdf", [[f"Report {n}", "Grain stored", "Water drawn"] for n in range(1, 7)])
+    draw(folder / "compare.pdf", [[f"Report {n}", "Grain stored", "Water drawn"] for n in range(1, 11)])
     draw(folder / "locked.pdf", [["Locked page", "Opened with the right word"]], password="sesame")
     hostile = [
         "<img src=x onerror=window.hacked=1>",
