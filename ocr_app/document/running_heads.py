@@ -32,6 +32,7 @@ _PAGE_NUMBER = re.compile(
     rf"(?:\s*(?:of|/|von|de|sur|di)\s*{_NUMBER})?[-–—·|\])\s]*",
     re.IGNORECASE,
 )
+_SPELLED_NUMBER = re.compile(rf"{_PAGE_WORD}\.?\s*[0-9]{{1,5}}", re.IGNORECASE)
 _CHINESE_PAGE = re.compile(r"第\s*(?P<number>[0-9]{1,5})\s*页.{0,12}")
 # a number beside a head: set off by a mark, or behind words in capitals; "Invoice 4711" is none
 _NUMBER_BESIDE = (
@@ -177,7 +178,7 @@ def _is_outside(line: PlacedText, page: PageEdges) -> bool:
     edge = edge_of(line, page)
     if edge is None or line.box is None:
         return False
-    if edge is Edge.SIDE:
+    if edge is Edge.SIDE or _SPELLED_NUMBER.fullmatch(line.text.strip()):  # "page 5" beside a title is no title
         return True
     boxes = [body.box for body in page.body if body.box is not None]
     gap = MIN_GAP * median([body.line_height for body in page.body if body.box is not None] or [0.0])

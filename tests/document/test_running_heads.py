@@ -148,3 +148,9 @@ def test_a_line_without_a_place_needs_repetition():
 
     assert verdicts(unplaced(0)) == (False, False)
     assert verdicts(unplaced(0), unplaced(1)) == (True, True)
+
+
+def test_a_spelled_page_number_beside_a_title_is_set_aside_and_the_title_is_not():
+    title = PlacedText("Command Codes", (100, 58, 500, 82), LINE)
+    beside = page(("page 5", (800, 60, 880, 80)), ("Overview", (600, 60, 700, 80)), body=(title, BODY))
+    assert verdicts(beside) == (True, False)

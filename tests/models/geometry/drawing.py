@@ -49,7 +49,7 @@ def grids(draw) -> TableGrid:
 def rules(draw, place, extent) -> tuple[Rule, ...]:
     ends = st.tuples(place, extent, extent)
     found = draw(st.lists(ends, max_size=6))
-    return tuple(Rule(float(at), float(min(a, b)), float(max(a, b))) for at, a, b in found)
+    return tuple(Rule(float(at), float(min(a, b)), float(max(a, b) + 1)) for at, a, b in found)
 
 
 @st.composite
