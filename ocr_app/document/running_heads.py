@@ -178,7 +178,8 @@ def _is_outside(line: PlacedText, page: PageEdges) -> bool:
     edge = edge_of(line, page)
     if edge is None or line.box is None:
         return False
-    if edge is Edge.SIDE or _SPELLED_NUMBER.fullmatch(line.text.strip()):  # "page 5" beside a title is no title
+    is_spelled = _SPELLED_NUMBER.fullmatch(line.text.strip()) is not None  # "page 5", beside a title too
+    if edge is Edge.SIDE or is_spelled:
         return True
     boxes = [body.box for body in page.body if body.box is not None]
     gap = MIN_GAP * median([body.line_height for body in page.body if body.box is not None] or [0.0])
