@@ -19,6 +19,7 @@ from ocr_app.types import Box
 
 TOP_BAND, BOTTOM_BAND, SIDE_BAND = 0.13, 0.14, 0.06  # of the page's height, and of its width
 MIN_GAP = 0.6  # line heights between a head or foot and the body
+SLACK = 0.3  # line heights by which boxes of a repeated foot and of the body may overlap
 NEAR_PAGES = 12  # pages between which a head may differ a little: a misread letter, another section
 MIN_LIKENESS = 0.85
 MAX_WORDS = 30
@@ -118,16 +119,17 @@ def running_heads(page: PageEdges, repeats: Repeats) -> tuple[bool, ...]:
     """For each line of `page.called` whether it may be set aside. With no body on the page only repeated
     lines may: what is left is all that there is.
     """
-    outer = [_is_outside(line, page) for line in page.called]
-    repeated = [repeats.has(line, page) for line in page.called]
+    outer = [_is_outside(line, page, MIN_GAP) for line in page.called]
+    # what repeats needs no white space: its place and its words prove it
+    repeated = [repeats.has(line, page) and _is_outside(line, page, -SLACK) for line in page.called]
+    without_box = [repeats.has(line, page) and line.box is None for line in page.called]
     if not page.body:
-        return tuple(is_outer and again for is_outer, again in zip(outer, repeated, strict=True))
+        return tuple(repeated)
     outer_lines = (line for line, is_outer in zip(page.called, outer, strict=True) if is_outer)
     number = max((_number_of(line.text) for line in outer_lines), default=0)
     return tuple(
-        bool(again and (is_outer or line.box is None))
-        or (is_outer and _is_believed(line, edge_of(line, page), number))
-        for line, is_outer, again in zip(page.called, outer, repeated, strict=True)
+        again or boxless or (is_outer and _is_believed(line, edge_of(line, page), number))
+        for line, is_outer, again, boxless in zip(page.called, outer, repeated, without_box, strict=True)
     )
 
 
@@ -173,8 +175,8 @@ def _is_sentence(text: str) -> bool:
     ) is not None
 
 
-def _is_outside(line: PlacedText, page: PageEdges) -> bool:
-    """Whether the line stands at an edge, apart from the body and further out than all of it."""
+def _is_outside(line: PlacedText, page: PageEdges, min_gap: float) -> bool:
+    """Whether the line stands at an edge, outside of the body and so many line heights apart from it."""
     edge = edge_of(line, page)
     if edge is None or line.box is None:
         return False
@@ -182,7 +184,7 @@ def _is_outside(line: PlacedText, page: PageEdges) -> bool:
     if edge is Edge.SIDE or is_spelled:
         return True
     boxes = [body.box for body in page.body if body.box is not None]
-    gap = MIN_GAP * median([body.line_height for body in page.body if body.box is not None] or [0.0])
+    gap = min_gap * median([body.line_height for body in page.body if body.box is not None] or [0.0])
     if edge is Edge.TOP:
         return all(box[1] - line.box[3] >= gap for box in boxes)
     return all(line.box[1] - box[3] >= gap for box in boxes)

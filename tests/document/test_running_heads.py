@@ -154,3 +154,10 @@ def test_a_spelled_page_number_beside_a_title_is_set_aside_and_the_title_is_not(
     title = PlacedText("Command Codes", (100, 58, 500, 82), LINE)
     beside = page(("page 5", (800, 60, 880, 80)), ("Overview", (600, 60, 700, 80)), body=(title, BODY))
     assert verdicts(beside) == (True, False)
+
+
+def test_a_foot_that_repeats_is_set_aside_right_below_the_body_and_one_that_does_not_is_kept():
+    full = PlacedText("The last line of a full page.", (100, 1200, 900, 1298), LINE)
+    foot = ("Manual of the Harbour", BOTTOM)
+    assert verdicts(page(foot, body=(full,)), page(foot, index=1)) == (True,)
+    assert verdicts(page(foot, body=(full,))) == (False,)
