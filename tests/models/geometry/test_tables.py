@@ -101,3 +101,28 @@ def test_figures_in_a_column_apart_make_a_table_of_text():
 def test_a_page_without_tables_has_no_grids():
     page = laid_out(typeset((50, 50, "a line of text")), ("text", [0]), grids=(GRID,))
     assert table_grids(SeenPage(page)) == []
+
+
+def test_neighbouring_columns_that_no_row_fills_both_of_are_one():
+    lines = [(240.0, 100.0, "Made"), *LINES[3:]]
+    grid = TableGrid(GRID.box, GRID.row_edges, (220.0, 295.0, 490.0))
+    assert texts(table(*lines, grids=(grid,))) == [
+        ["", "Made", ""],
+        ["Kettle", "120", "98"],
+        ["Spoon", "75", "64"],
+    ]
+
+
+def test_columns_with_a_head_each_stay_apart_though_no_other_row_fills_both():
+    lines = [
+        *LINES[:3],
+        (100.0, 130.0, "Kettle"),
+        (300.0, 130.0, "120"),
+        (100.0, 160.0, "Spoon"),
+        (500.0, 160.0, "64"),
+    ]
+    assert texts(table(*lines, grids=(GRID,))) == [
+        ["Item", "Made", "Sold"],
+        ["Kettle", "120", ""],
+        ["Spoon", "", "64"],
+    ]

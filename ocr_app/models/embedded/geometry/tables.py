@@ -231,11 +231,37 @@ def _filled(grid: TableGrid, block: Block, page: SeenPage) -> Cells | None:
         for word in _words(line, page, grid.column_edges):
             place = _row_of(word.box, grid), _first_column(word.box, grid)
             placed.setdefault(first_of.get(place, place), []).append(word)
+    placed = _without_split_columns(placed)
     rows = sorted({row for row, _ in placed})
     columns = sorted({column for _, column in placed})
     if len(rows) < MIN_ROWS or not MIN_COLUMNS <= len(columns) <= MAX_TABLE_COLUMNS:
         return None
     return [[_in_order(placed.get((row, column), [])) for column in columns] for row in rows]
+
+
+def _without_split_columns(placed: dict[tuple[int, int], list[Word]]) -> dict[tuple[int, int], list[Word]]:
+    """Words by row and column, with neighbouring columns put together that no row fills both of, the nearest
+    first: a head and the figures beside its middle. Columns for debit and credit have a head each.
+    """
+    while (pair := _nearest_split_columns(placed)) is not None:
+        left, right = pair
+        merged: dict[tuple[int, int], list[Word]] = {}
+        for (row, column), words in placed.items():
+            merged.setdefault((row, left if column == right else column), []).extend(words)
+        placed = merged
+    return placed
+
+
+def _nearest_split_columns(placed: dict[tuple[int, int], list[Word]]) -> tuple[int, int] | None:
+    """The two neighbouring columns with the smallest gap of those that no row fills both of."""
+    columns = sorted({column for _, column in placed})
+    boxes = {
+        column: bounds(word.box for (_, place), words in placed.items() if place == column for word in words)
+        for column in columns
+    }
+    rows = {column: {row for row, place in placed if place == column} for column in columns}
+    split = [(a, b) for a, b in pairwise(columns) if not rows[a] & rows[b]]
+    return min(split, key=lambda pair: boxes[pair[1]][0] - boxes[pair[0]][2], default=None)
 
 
 def _firsts(grid: TableGrid) -> dict[tuple[int, int], tuple[int, int]]:
