@@ -15,6 +15,7 @@ from ocr_app.models.embedded.bullets import take_in_bullets
 from ocr_app.models.embedded.crops import cut_line, quad_part, quad_size
 from ocr_app.models.embedded.detector import LineDetector
 from ocr_app.models.embedded.figures import find_figures
+from ocr_app.models.embedded.geometry.blocks import holds
 from ocr_app.models.embedded.geometry.seen import SeenPage
 from ocr_app.models.embedded.geometry.tables import table_boxes, table_grids
 from ocr_app.models.embedded.recogniser import LineRecogniser, ReadLine
@@ -203,7 +204,7 @@ def _marks_in_cells(page: EncodedPage) -> list[CellMark]:
     height = median(line.box[3] - line.box[1] for line in page.lines) if page.lines else 0.0
     marks = []
     for grid in table_grids(SeenPage(page)):
-        inside = [run.box for run in page.runs if _is_in(run.box, grid.box)]
+        inside = [run.box for run in page.runs if holds(grid.box, run.box)]
         marks += cell_marks(page.image.pixels, grid, inside, height)
     return marks
 
@@ -217,11 +218,6 @@ def _dash(crop: np.ndarray) -> ReadLine:
     width = crop.shape[1]
     nothing = np.zeros((1, FEATURE_SIZE), np.float32)
     return ReadLine("-", (1.0,), (RunSpan(0, 0, False),), ((0.0, float(width)),), nothing, width, 0.0)
-
-
-def _is_in(box: Box, outer: Box) -> bool:
-    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
 
 
 def _lay_out(seen: _Seen, image: PageImage) -> EncodedPage:

@@ -10,19 +10,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from ocr_app.models.embedded.letters import is_wide
+from ocr_app.models.embedded.geometry.seen import MIN_LETTERS, advance
 
 NUM_CONTEXT_FEATURES = 8
-MIN_LETTERS = 3  # a line of fewer says nothing of its size
 MAX_COUNTED = 6  # lines above or below
-# widths of letters in multiples of the type size, as usual text faces have them
-ADVANCES = {
-    **dict.fromkeys("iljI.,:;'|!‘’", 0.26),
-    **dict.fromkeys('tfr()[]{}-"`/\\“”', 0.34),
-    **dict.fromkeys("sczJ*", 0.46),
-    **dict.fromkeys("mwMW@%&—", 0.82),
-}
-LOWER, UPPER, OTHER, WIDE = 0.52, 0.66, 0.53, 1.0
 
 
 def context_features(
@@ -74,12 +65,3 @@ def type_sizes(
     return np.where(
         letters >= MIN_LETTERS, widths / np.maximum(np.bincount(line_of, usual, num_lines), 0.1), 0.0
     )
-
-
-def advance(character: str) -> float:
-    """Usual width of a character, in multiples of its type size."""
-    if character in ADVANCES:
-        return ADVANCES[character]
-    if is_wide(character):
-        return WIDE
-    return UPPER if character.isupper() else LOWER if character.islower() else OTHER

@@ -170,7 +170,7 @@ def _without_stray_lines(page: SeenPage, lines: list[SeenLine]) -> list[Block]:
     """A picture, and lines said to belong to it where the picture network sees none, as what is next most
     probable.
     """
-    inside = [line for line in lines if any(_holds(box, line.box) for box in page.layout.pictures)]
+    inside = [line for line in lines if any(holds(box, line.box) for box in page.layout.pictures)]
     outside = [line for line in lines if line not in inside]
     blocks = [make_block(inside, "picture")] if inside else []
     if outside:
@@ -180,7 +180,8 @@ def _without_stray_lines(page: SeenPage, lines: list[SeenLine]) -> list[Block]:
     return blocks
 
 
-def _holds(outer: Box, inner: Box) -> bool:
+def holds(outer: Box, inner: Box) -> bool:
+    """Whether the middle of a box lies in another."""
     x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
     return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
 
